@@ -179,7 +179,7 @@ fn router(directory: &Path, store: &Store) -> Router {
             contents: Contents::of(directory),
             stop: stop.clone(),
             tracker: tracker.clone(),
-            rest: Arc::default(),
+            idle: Arc::default(),
             meters: Arc::default(),
         },
         delivery_config,
@@ -191,9 +191,9 @@ fn router(directory: &Path, store: &Store) -> Router {
         drain: stop.clone(),
         cut: stop,
         tracker,
-        rest: Arc::default(),
+        idle: Arc::default(),
     };
-    let house = CommandServices {
+    let services = CommandServices {
         models: Arc::clone(&ports.models),
         budget_guard: Arc::clone(&ports.budget_guard),
         meter: Arc::clone(&ports.meter),
@@ -223,7 +223,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
             access: Arc::new(access),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: IntakeMode::Queue },
-            house: Arc::new(house),
+            services: Arc::new(services),
             transcriber: None,
             speech: None,
             looker: None,
@@ -253,7 +253,7 @@ async fn backlog(directory: &Path) {
             happening: InboundEvent::Posted { text: format!("What is there to be said about bed {number} today?") },
             sent_at: SystemClock.now(),
             attachments: Vec::new(),
-            circumstances: MessageMetadata {
+            metadata: MessageMetadata {
                 cursor: Some(Cursor { list: chat, position: i64::from(number) }),
                 ..MessageMetadata::default()
             },

@@ -25,7 +25,6 @@ const ROWS_OF_A_WORD_MAX: usize = 8;
 const WORD_CHARS_MIN: usize = 4;
 const STEM_CHARS: usize = 5;
 
-/// A row.
 struct Row {
     id: String,
     /// As agreed.
@@ -318,7 +317,6 @@ fn tests_are_found_by_their_marks() {
         #[expect(clippy::x, reason = \"y\")]
         async fn a3_waits() {}
         proptest! {
-            /// A law.
             #[test]
             fn a4_law(x in 0..3) {}
         }

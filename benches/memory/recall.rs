@@ -12,7 +12,7 @@ use hob_core::domain::memory::Scope;
 use hob_memory::active_embedder::ActiveEmbedder;
 use hob_memory::embedding::error::EmbedError;
 use hob_memory::embedding::local::LocalEmbedder;
-use hob_memory::embedding::{Embedded, Embedder, EmbeddingModel};
+use hob_memory::embedding::{EmbeddedText, Embedder, EmbeddingModel};
 use hob_memory::keep;
 use hob_memory::rank::late::TokenBinaryCodes;
 use hob_memory::recall::meaning::EmbeddedQuestion;
@@ -276,7 +276,7 @@ impl Embedder for Silent {
         Err(EmbedError::Setup("nobody asks".to_owned()))
     }
 
-    async fn embed_tokens(&self, _: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError> {
+    async fn embed_tokens(&self, _: &[String]) -> Result<Option<Vec<EmbeddedText>>, EmbedError> {
         Err(EmbedError::Setup("nobody asks".to_owned()))
     }
 }

@@ -142,7 +142,7 @@ fn delivery_ports(
     store: &Store,
     stop: &CancellationToken,
     tracker: &TaskTracker,
-    rest: &Arc<Notify>,
+    idle: &Arc<Notify>,
 ) -> DeliveryPorts {
     DeliveryPorts {
         redactor: Redactor::default(),
@@ -152,7 +152,7 @@ fn delivery_ports(
         contents: Contents::of(directory),
         stop: stop.clone(),
         tracker: tracker.clone(),
-        rest: Arc::clone(rest),
+        idle: Arc::clone(idle),
         meters: Arc::default(),
     }
 }
@@ -161,9 +161,9 @@ impl World {
     pub(crate) async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
-        let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
+        let (stop, idle, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
         let channels = vec![Arc::clone(&platform) as Arc<dyn Channel>];
-        let ports = delivery_ports(directory, &store, &stop, &tracker, &rest);
+        let ports = delivery_ports(directory, &store, &stop, &tracker, &idle);
         let delivery = Delivery::new(ports, delivery_config(channels));
         let table = Arc::new(ModelTable::new(&BTreeMap::new()).unwrap());
         let metering = Metering { meters: Arc::clone(delivery.meters()), table: Arc::clone(&table) };
@@ -198,8 +198,8 @@ impl World {
             lease: Duration::from_secs(90),
         });
         let (drafts, serves, drain) = (ports.toolbox.drafts.clone(), [ChannelKind::Terminal].into(), stop.clone());
-        let lanes = Lanes::new(ports, LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest });
-        let house = CommandServices {
+        let lanes = Lanes::new(ports, LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, idle });
+        let services = CommandServices {
             models,
             table,
             budget_guard,
@@ -227,7 +227,7 @@ impl World {
             config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
                 access: Arc::default(),
                 limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: IntakeMode::Queue },
-                house: Arc::new(house),
+                services: Arc::new(services),
                 transcriber: None,
                 speech: None,
                 looker: None,
@@ -256,7 +256,7 @@ impl World {
             happening: InboundEvent::Posted { text: "What is there to be said about the garden today?".to_owned() },
             sent_at: SystemClock.now(),
             attachments: Vec::new(),
-            circumstances: Default::default(),
+            metadata: Default::default(),
         };
         self.router.accept(inbound).await.unwrap();
         answered.await.unwrap();

@@ -120,7 +120,7 @@ async fn ask_without_daemon(
     chat: &str,
 ) -> anyhow::Result<Option<IdleReason>> {
     let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, ChatInput::Script)).await?;
-    let quiet = RestCheck(daemon.rest(), place(chat));
+    let quiet = RestCheck(daemon.idle_watcher(), place(chat));
     let ended = once(question, &console, &quiet, &ports(daemon.router(), chat)).await;
     daemon.stop().await;
     Ok(ended?)

@@ -120,7 +120,7 @@ async fn piped(base: CliContext, chat: &str) -> anyhow::Result<()> {
     let console = Arc::new(Console::pipe(std::io::stdout()));
     let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, ChatInput::Script)).await?;
     eprintln!("{}", daemon.model());
-    let quiet = RestCheck(daemon.rest(), place(chat));
+    let quiet = RestCheck(daemon.idle_watcher(), place(chat));
     let mut terminate = signal(SignalKind::terminate())?;
     let ports = ports(daemon.router(), chat);
     let ended = tokio::select! {

@@ -39,7 +39,6 @@ impl std::error::Error for SilentExit {}
 pub struct Unconfigured(pub String);
 
 /// An error with its causes, each said once: many errors name their cause themselves.
-#[must_use]
 pub fn told(error: &anyhow::Error) -> String {
     let causes = error.chain().map(ToString::to_string);
     causes
@@ -48,7 +47,6 @@ pub fn told(error: &anyhow::Error) -> String {
 }
 
 /// The exit code that an error is worth: by the first type in its chain that says more than that something failed.
-#[must_use]
 pub fn code(error: &anyhow::Error) -> u8 {
     error.chain().find_map(exit_code_of).unwrap_or(FAILED)
 }

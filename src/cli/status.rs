@@ -62,7 +62,7 @@ fn offline_status(config: &Config, places: StatusPaths) -> anyhow::Result<Status
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let database = places.data_dir.join(DATABASE);
     let books = runtime()?.block_on(async {
-        Reader::open(&database).await?.read(async |tx| status::read_books(tx, &zone, now).await).await
+        Reader::open(&database).await?.read(async |tx| status::read_store_status(tx, &zone, now).await).await
     });
     let books = match books {
         Ok(books) => Some(books),

@@ -171,7 +171,7 @@ pub(super) fn delivery_ports(
     store: &Store,
     contents: &Contents,
     shutdown: &ShutdownStages,
-    rest: &Arc<Notify>,
+    idle: &Arc<Notify>,
 ) -> DeliveryPorts {
     DeliveryPorts {
         store: store.clone(),
@@ -181,7 +181,7 @@ pub(super) fn delivery_ports(
         redactor: blueprint.redactor.clone(),
         stop: shutdown.silence.clone(),
         tracker: shutdown.outbox.clone(),
-        rest: Arc::clone(rest),
+        idle: Arc::clone(idle),
         meters: Arc::default(),
     }
 }
@@ -240,7 +240,7 @@ impl ConfigServices {
         blueprint: &Blueprint,
     ) -> IntakeConfig {
         let ports = &self.ports;
-        let house = CommandServices {
+        let services = CommandServices {
             models: Arc::clone(&ports.models),
             table: Arc::clone(&ports.table),
             budget_guard: Arc::clone(&ports.budget_guard),
@@ -264,7 +264,7 @@ impl ConfigServices {
         IntakeConfig {
             access: Arc::clone(&ports.access),
             limits: intake_limits(&self.config),
-            house: Arc::new(house),
+            services: Arc::new(services),
             transcriber: self.transcriber.clone(),
             speech: self.speech.clone(),
             looker: Some(Arc::new(HouseLooker {
@@ -347,8 +347,8 @@ fn ports(blueprint: &Blueprint, roots: &ProcessServices, shared: SharedServices)
     let tools = tools(blueprint, roots, &shared);
     let SharedServices { models, table, budget_guard, memory, .. } = shared;
     let config = &blueprint.config;
-    let walls = toolset::own_programs::program_sandbox(&config.terminal, &roots.sandbox, &blueprint.data_dir);
-    let toolbox = config_mapping::toolbox(config, &blueprint.environment, &walls, roots)?;
+    let sandbox = toolset::own_programs::program_sandbox(&config.terminal, &roots.sandbox, &blueprint.data_dir);
+    let toolbox = config_mapping::toolbox(config, &blueprint.environment, &sandbox, roots)?;
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),

@@ -54,8 +54,8 @@ pub(super) struct BackgroundContext<'a> {
 }
 
 /// Heartbeats, reconciliation, a look at the outbox, and backups, from time to time.
-pub(super) fn start_periodic_tasks(shutdown: &ShutdownStages, house: &BackgroundContext<'_>) {
-    let BackgroundContext { lanes, delivery, blueprint, current } = *house;
+pub(super) fn start_periodic_tasks(shutdown: &ShutdownStages, context: &BackgroundContext<'_>) {
+    let BackgroundContext { lanes, delivery, blueprint, current } = *context;
     backups::keep_up(shutdown, blueprint, current.clone());
     let beats = (lanes.clone(), shutdown.cut.clone());
     shutdown.keep("heartbeats", async move {

@@ -28,7 +28,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(600);
 const AGAIN_AFTER: Duration = Duration::from_secs(3600);
 
 /// The folder for backups, where none is named.
-#[must_use]
 pub fn folder(data_dir: &Path, named: Option<&PathBuf>) -> PathBuf {
     named.map_or_else(|| data_dir.join("backups"), Clone::clone)
 }

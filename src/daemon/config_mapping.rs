@@ -41,7 +41,7 @@ use hob_model::transcription::{self, Transcriber};
 use hob_tools::hook::{Hook, Hooks};
 use hob_tools::registry::Registry;
 use hob_tools::results::ResultStore;
-use hob_tools::sandbox::program_sandbox::ProgramSandbox as Walls;
+use hob_tools::sandbox::program_sandbox::ProgramSandbox;
 use hob_tools::{Timeouts, ToolRuntime};
 
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
@@ -284,11 +284,11 @@ pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
 pub(super) fn toolbox(
     config: &Config,
     environment: &Environment,
-    walls: &Walls,
+    sandbox: &ProgramSandbox,
     roots: &ProcessServices,
 ) -> Result<ToolRuntime, StartError> {
-    let data_dir = &walls.data_dir;
-    let hooks = Hooks::new(config.hooks.iter().map(|config| hook(config, walls)).collect(), data_dir);
+    let data_dir = &sandbox.data_dir;
+    let hooks = Hooks::new(config.hooks.iter().map(|config| hook(config, sandbox)).collect(), data_dir);
     Ok(ToolRuntime {
         timeouts: timeouts(environment)?,
         hooks,
@@ -299,7 +299,7 @@ pub(super) fn toolbox(
     })
 }
 
-fn hook(config: &HookConfig, walls: &Walls) -> Hook {
+fn hook(config: &HookConfig, sandbox: &ProgramSandbox) -> Hook {
     let HookConfig { when, tools, command, timeout_secs, on_failure, .. } = config;
     Hook {
         moment: *when,
@@ -307,7 +307,7 @@ fn hook(config: &HookConfig, walls: &Walls) -> Hook {
         command: command.clone(),
         timeout: Duration::from_secs(*timeout_secs),
         allows_on_failure: *on_failure == HookFailure::Allow,
-        confinement: of_hook(config).map(|own| walls.confine(&own, command)),
+        confinement: of_hook(config).map(|own| sandbox.confine(&own, command)),
     }
 }
 

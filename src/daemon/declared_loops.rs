@@ -7,7 +7,6 @@ use hob_core::domain::choices::ContextStrategy;
 use hob_tools::registry::Registry;
 
 /// The loop, and how its context is kept: the strategy and the window's tokens, where they are set.
-#[must_use]
 pub fn declared(config: &LoopConfig) -> (DeclaredLoop, Option<ContextStrategy>, Option<u64>) {
     let terminate = config.terminate.iter().map(termination).collect();
     (DeclaredLoop { max_cycles: config.max_cycles, terminate }, config.strategy, config.context_tokens)

@@ -61,7 +61,6 @@ pub enum StartError {
 impl StartError {
     /// Whether Hob could start with another config, and cannot with this one however often it is tried. A server that is not
     /// up yet is another matter, and so is a port that is taken: it may be had a moment later.
-    #[must_use]
     pub fn is_of_config(&self) -> bool {
         match self {
             Self::Lock(_) | Self::Store(_) | Self::Restore(_) | Self::Listen { .. } => false,

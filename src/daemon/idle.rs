@@ -15,12 +15,12 @@ use hob_store::{Store, Tx, agents, emergency_stop, outbox, parked, runs, session
 #[derive(Clone)]
 pub struct IdleWatcher {
     store: Store,
-    rest: Arc<Notify>,
+    idle: Arc<Notify>,
 }
 
 impl IdleWatcher {
-    pub(super) fn new(store: Store, rest: Arc<Notify>) -> Self {
-        Self { store, rest }
+    pub(super) fn new(store: Store, idle: Arc<Notify>) -> Self {
+        Self { store, idle }
     }
 
     /// Resolves when the conversation has no run queued or at work and nothing to be said; a run that waits for a
@@ -29,7 +29,7 @@ impl IdleWatcher {
     pub async fn at_rest(&self, conversation: &Conversation) {
         let key = conversation.session_key().0;
         loop {
-            let mut rested = std::pin::pin!(self.rest.notified());
+            let mut rested = std::pin::pin!(self.idle.notified());
             rested.as_mut().enable();
             match self.store.look(async |tx| at_rest(tx, &key).await).await {
                 Ok(true) => return,

@@ -37,7 +37,7 @@ pub(super) fn keep_up(
     shutdown: &ShutdownStages,
     blueprint: &Blueprint,
     running: CurrentConfig,
-    heard: LastAnswerReceiver,
+    answers_seen: LastAnswerReceiver,
 ) {
     let Some(file) = &blueprint.config_file else { return };
     let keeper = LastGoodKeeper {
@@ -48,15 +48,15 @@ pub(super) fn keep_up(
     };
     // What is answered while Hob stops counts as well.
     let stop = shutdown.cut.clone();
-    shutdown.keep("the last good config", keeper.run(running, heard, stop));
+    shutdown.keep("the last good config", keeper.run(running, answers_seen, stop));
 }
 
 impl LastGoodKeeper {
-    async fn run(self, mut running: CurrentConfig, mut heard: LastAnswerReceiver, stop: CancellationToken) {
+    async fn run(self, mut running: CurrentConfig, mut answers_seen: LastAnswerReceiver, stop: CancellationToken) {
         // Nothing that was asked before is an answer to this config.
         let (mut since, mut is_kept, mut wait) = (Instant::now(), false, None);
         loop {
-            let is_good = heard.borrow_and_update().is_some_and(|asked| asked >= since);
+            let is_good = answers_seen.borrow_and_update().is_some_and(|asked| asked >= since);
             if is_good && !is_kept && wait.is_none() {
                 let current = Arc::clone(&running.borrow_and_update());
                 is_kept = self.keep(&current).await;
@@ -71,7 +71,7 @@ impl LastGoodKeeper {
                     }
                     (since, is_kept, wait) = (Instant::now(), false, None);
                 }
-                changed = heard.changed() => {
+                changed = answers_seen.changed() => {
                     if changed.is_err() {
                         break;
                     }
@@ -79,7 +79,7 @@ impl LastGoodKeeper {
                 () = until(wait) => wait = None,
             }
         }
-        let is_good = heard.borrow().is_some_and(|asked| asked >= since);
+        let is_good = answers_seen.borrow().is_some_and(|asked| asked >= since);
         if is_good && !is_kept {
             let current = Arc::clone(&running.borrow());
             self.keep(&current).await;
@@ -141,7 +141,7 @@ mod tests {
     struct Harness {
         dir: TempDir,
         running: watch::Sender<Arc<RunningConfig>>,
-        heard: watch::Sender<Option<Instant>>,
+        answers_seen: watch::Sender<Option<Instant>>,
         conditions: Conditions,
         stop: CancellationToken,
     }
@@ -158,7 +158,7 @@ mod tests {
             Self {
                 dir,
                 running,
-                heard: watch::Sender::default(),
+                answers_seen: watch::Sender::default(),
                 conditions: Conditions::default(),
                 stop: CancellationToken::new(),
             }
@@ -172,7 +172,7 @@ mod tests {
             let clock: Arc<dyn Clock> = Arc::new(SystemClock);
             let (environment, conditions) = (Environment::default(), self.conditions.clone());
             let keeper = LastGoodKeeper { history: self.history(), environment, clock, conditions };
-            tokio::spawn(keeper.run(self.running.subscribe(), self.heard.subscribe(), self.stop.clone()))
+            tokio::spawn(keeper.run(self.running.subscribe(), self.answers_seen.subscribe(), self.stop.clone()))
         }
 
         fn shelf(&self) -> Vec<String> {
@@ -188,11 +188,11 @@ mod tests {
         let task = desk.begin();
         tokio::task::yield_now().await;
         // What was asked under the config before says nothing about this one.
-        desk.heard.send_replace(Some(before.checked_sub(Duration::from_secs(1)).unwrap()));
+        desk.answers_seen.send_replace(Some(before.checked_sub(Duration::from_secs(1)).unwrap()));
         desk.running.send_replace(running("# two\n"));
         tokio::task::yield_now().await;
         assert_eq!(desk.shelf(), Vec::<String>::new());
-        desk.heard.send_replace(Some(Instant::now()));
+        desk.answers_seen.send_replace(Some(Instant::now()));
         desk.stop.cancel();
         task.await.unwrap();
         assert_eq!(desk.shelf(), ["# two\n"]);
@@ -207,7 +207,7 @@ mod tests {
         let task = desk.begin();
         let mut told = desk.conditions.subscribe();
         tokio::task::yield_now().await;
-        desk.heard.send_replace(Some(Instant::now()));
+        desk.answers_seen.send_replace(Some(Instant::now()));
         told.wait_for(|all| all.contains_key(&SystemPart::LastGood)).await.unwrap();
         std::fs::remove_dir_all(&place).unwrap();
         told.wait_for(|all| all.is_empty()).await.unwrap();

@@ -79,7 +79,6 @@ fn limits(config: &MemoryConfig) -> RecallLimits {
 }
 
 /// Where vectors come from; none: nobody wants them.
-#[must_use]
 pub fn source(config: &EmbeddingConfig, data_dir: &Path, leave: FetchPermission) -> Option<EmbedderSource> {
     let wanted = match (config.kind, &config.path) {
         (EmbeddingKind::None, _) => return None,
@@ -105,7 +104,6 @@ fn vendor(base_url: &str) -> &'static str {
 }
 
 /// Whether the model may be fetched, as far as somebody wants it otherwise.
-#[must_use]
 pub fn objection(config: &EmbeddingConfig, environment: &Environment) -> Option<String> {
     let by_hand = "put a model's files somewhere and name the folder as `path` under [memory.embedding]";
     if environment.text(NO_FETCH).is_some_and(|set| set != "0") {

@@ -123,7 +123,7 @@ pub struct Daemon {
     router: Arc<Router>,
     store: Store,
     model: String,
-    rest: Arc<Notify>,
+    idle: Arc<Notify>,
     shutdown: ShutdownStages,
     current: CurrentConfig,
     _lock: Arc<DataLock>,
@@ -188,8 +188,8 @@ impl Daemon {
         let listener = web_page::listener(blueprint).await?;
         let page = web_page::page_channel(blueprint, listener.as_ref());
         let connected = connect_accounts(blueprint, page.is_some())?;
-        let rest: Arc<Notify> = Arc::default();
-        let watch = IdleWatcher::new(store.clone(), Arc::clone(&rest));
+        let idle: Arc<Notify> = Arc::default();
+        let watch = IdleWatcher::new(store.clone(), Arc::clone(&idle));
         // Whoever brings a terminal is at it; others may come to a Hob that serves.
         let windows = blueprint
             .own_channel
@@ -199,7 +199,7 @@ impl Daemon {
         let channels = channels(blueprint, &connected, &own);
         let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
-        let ports = delivery_ports(blueprint, store, &contents, shutdown, &rest);
+        let ports = delivery_ports(blueprint, store, &contents, shutdown, &idle);
         let delivery = Delivery::new(ports, delivery_config(&blueprint.config, channels));
         let roots = ProcessServices::of(blueprint, store.clone(), contents, delivery.clone(), own);
         // The lock says that no other process is alive here: whatever it left behind is ours.
@@ -210,7 +210,7 @@ impl Daemon {
         remarks::update_conditions(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
         switched_off::report(&made.keyless, &blueprint.conditions, blueprint.clock.now());
         let servers = toolset::mcp::servers(blueprint, &made.ports.tools, &roots, &shutdown.channels, &shutdown.cut);
-        let settings = shutdown.lanes(&blueprint.config, serves, &rest);
+        let settings = shutdown.lanes(&blueprint.config, serves, &idle);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {
             store: store.clone(),
@@ -229,37 +229,33 @@ impl Daemon {
         let sandbox = roots.sandbox.clone();
         let parts = StartupParts { roots, made, servers, begins, connected };
         let (reloader, current) = Reloader::of(blueprint, parts, shutdown, &router);
-        let house = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
-        background::start_periodic_tasks(shutdown, &house);
+        let context = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
+        background::start_periodic_tasks(shutdown, &context);
         last_good_config::keep_up(shutdown, blueprint, current.clone(), heard);
         Box::pin(reloader.begin(listener)).await?;
         background::try_sandbox(shutdown, sandbox);
         let (store, shutdown) = (store.clone(), shutdown.clone());
-        Ok(Self { router, store, model, rest, shutdown, current, _lock: Arc::clone(lock) })
+        Ok(Self { router, store, model, idle, shutdown, current, _lock: Arc::clone(lock) })
     }
 
     /// Which model answers, why, and how to change it.
-    #[must_use]
     pub fn model(&self) -> &str {
         &self.model
     }
 
     /// Which config runs, now and after each reload.
-    #[must_use]
     pub fn current(&self) -> CurrentConfig {
         self.current.clone()
     }
 
     /// Takes messages in.
-    #[must_use]
     pub fn router(&self) -> Arc<Router> {
         Arc::clone(&self.router)
     }
 
     /// Tells when a conversation has come to rest.
-    #[must_use]
-    pub fn rest(&self) -> IdleWatcher {
-        IdleWatcher::new(self.store.clone(), Arc::clone(&self.rest))
+    pub fn idle_watcher(&self) -> IdleWatcher {
+        IdleWatcher::new(self.store.clone(), Arc::clone(&self.idle))
     }
 
     /// Answers whether the runtime and the writer are alive, by letting them do something.
@@ -268,13 +264,11 @@ impl Daemon {
     }
 
     /// How each account fares.
-    #[must_use]
     pub fn channels(&self) -> Vec<AccountHealth> {
         self.router.delivery.health()
     }
 
     /// How many runs are at work.
-    #[must_use]
     pub fn at_work(&self) -> usize {
         self.router.lanes.at_work()
     }
@@ -325,7 +319,6 @@ pub fn accounts(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartErr
 }
 
 /// The chat's own log, beside the database.
-#[must_use]
 pub fn chat_log(data_dir: &Path) -> PathBuf {
     data_dir.join("chat.log")
 }

@@ -83,7 +83,6 @@ pub async fn build(sources: ModelSources<'_>) -> Result<ConfiguredModels, StartE
 
 /// What of `[provider]` needs a key that neither the config gives nor the environment: it is off, and nobody else is asked
 /// for it but the fallbacks, as the owner has put them.
-#[must_use]
 pub fn keyless(config: &Config, environment: &Environment) -> Vec<SectionOff> {
     let Some(provider) = &config.provider else { return Vec::new() };
     let lookup = |name: &str| environment.text(name).map(str::to_owned);
@@ -131,7 +130,6 @@ struct ModelLookup {
 }
 
 /// The addresses of the models' servers, as far as the config says or they are well known.
-#[must_use]
 pub fn addresses(config: &Config) -> Vec<String> {
     let provider = config.provider.iter().map(|provider| (provider.kind, provider.base_url.clone()));
     let fallbacks = config.provider.iter().flat_map(|provider| &provider.fallbacks);

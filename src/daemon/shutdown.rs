@@ -67,14 +67,14 @@ impl ShutdownStages {
     }
 
     /// How the lanes are stopped, and how many runs they have at once.
-    pub(super) fn lanes(&self, config: &Config, serves: BTreeSet<ChannelKind>, rest: &Arc<Notify>) -> LaneSettings {
+    pub(super) fn lanes(&self, config: &Config, serves: BTreeSet<ChannelKind>, idle: &Arc<Notify>) -> LaneSettings {
         LaneSettings {
             serves,
             parallel_max: config.daemon.runs_parallel_max,
             drain: self.drain.clone(),
             cut: self.cut.clone(),
             tracker: self.lanes.clone(),
-            rest: Arc::clone(rest),
+            idle: Arc::clone(idle),
         }
     }
 }

@@ -290,7 +290,7 @@ async fn say(
         happening: InboundEvent::Posted { text: said.text },
         sent_at: desk.windows.clock.now(),
         attachments,
-        circumstances: MessageMetadata::default(),
+        metadata: MessageMetadata::default(),
     };
     // Before it is taken in: no answer may be shown ahead of it.
     desk.windows.show(&chat, &asked);

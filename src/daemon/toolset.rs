@@ -51,7 +51,7 @@ use hob_tools::remember_fact::RememberFact;
 use hob_tools::request_more_iterations::RequestMoreIterations;
 use hob_tools::results::ResultStore;
 use hob_tools::run_journal::RunJournal;
-use hob_tools::sandbox::program_sandbox::ProgramSandbox as Walls;
+use hob_tools::sandbox::program_sandbox::ProgramSandbox;
 use hob_tools::sandbox::trial::SandboxTrial;
 use hob_tools::schedule::{ScheduleKeeper, ScheduleTool};
 use hob_tools::skills::manage_skills::ManageSkills;
@@ -94,7 +94,6 @@ pub(super) struct ToolDependencies<'a> {
 }
 
 /// Where tools may read and write files.
-#[must_use]
 pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
     let of = &config.workspace;
     let usual = Workspace::of(data_dir);
@@ -103,9 +102,9 @@ pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
 
 pub(super) fn tools(dependencies: &ToolDependencies<'_>) -> Registry {
     let (config, data_dir) = (dependencies.config, dependencies.data_dir);
-    let (leftovers, walls) =
+    let (leftovers, sandbox) =
         (ProcessReaper::of(data_dir), own_programs::program_sandbox(&config.terminal, dependencies.sandbox, data_dir));
-    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers, &walls));
+    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers, &sandbox));
     declared.fold(built_in(dependencies), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
 
@@ -178,9 +177,9 @@ fn declaration(
     tool: &ToolConfig,
     data_dir: &Path,
     leftovers: &ProcessReaper,
-    walls: &Walls,
+    sandbox: &ProgramSandbox,
 ) -> Declaration {
-    let confinement = own_programs::of_tool(name, tool).map(|own| walls.confine(&own, &tool.command));
+    let confinement = own_programs::of_tool(name, tool).map(|own| sandbox.confine(&own, &tool.command));
     let home = confinement.as_ref().and_then(|confinement| confinement.home()).map(Path::to_owned);
     // Even one that may be run twice may have switched a light.
     let changes = tool.changes.unwrap_or(true);
@@ -283,7 +282,7 @@ mod tests {
         };
         let of = |settings: &str| {
             let (dir, leftovers) = (Path::new("/d"), ProcessReaper::of(Path::new("/d")));
-            declaration("x", &tool(settings), dir, &leftovers, &Walls::none(dir))
+            declaration("x", &tool(settings), dir, &leftovers, &ProgramSandbox::none(dir))
         };
         assert_eq!(of("").timeout, Timeout::Usual);
         assert_eq!(of("timeout_secs = 0").timeout, Timeout::Own(Duration::ZERO));

@@ -8,7 +8,7 @@ use hob_core::domain::tools::{Assessment, Risk};
 use hob_model::provider::Provider;
 use hob_tools::audience::Audience;
 use hob_tools::registry::Registry;
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 /// What a trial is made with.
 #[derive(Clone, Default)]
@@ -51,7 +51,7 @@ impl Tool for InertTool {
         self.0.assess(invocation, heard).await
     }
 
-    async fn call(&self, _invocation: Invocation) -> Outcome {
-        Outcome::Error(REFUSED.to_owned())
+    async fn call(&self, _invocation: Invocation) -> ToolResult {
+        Err(Outcome::Error(REFUSED.to_owned()))
     }
 }

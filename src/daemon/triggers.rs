@@ -161,11 +161,10 @@ fn heartbeat(config: &Config, owners: &[(String, Conversation)]) -> Option<Heart
 }
 
 /// The words under `[[schedule]]` that are no rule: the config knows nothing of rules.
-#[must_use]
 pub fn unreadable(config: &Config, now: Timestamp) -> Vec<Finding> {
-    let Ok(house) = config_mapping::zone(config.agent.time_zone.as_deref()) else { return Vec::new() };
+    let Ok(household_zone) = config_mapping::zone(config.agent.time_zone.as_deref()) else { return Vec::new() };
     let found = config.schedule.iter().enumerate().filter_map(|(index, schedule)| {
-        let error = timing(schedule, &house, now).err()?;
+        let error = timing(schedule, &household_zone, now).err()?;
         let fix = "`hob schedule next \"WHEN\"` tries words out";
         Some(Finding::new(format!("schedule[{}].when", index + 1), error.to_string(), fix))
     });
@@ -173,19 +172,18 @@ pub fn unreadable(config: &Config, now: Timestamp) -> Vec<Finding> {
 }
 
 /// What is looked at of a config beyond its own checks, now: for its writer.
-#[must_use]
 pub fn check_beyond_schema(config: &Config) -> Vec<Finding> {
     unreadable(config, SystemClock.now())
 }
 
 fn declared(blueprint: &Blueprint, owners: &[(String, Conversation)]) -> Result<Vec<DeclaredSchedule>, StartError> {
     let config = &blueprint.config;
-    let house = config_mapping::zone(config.agent.time_zone.as_deref())?;
+    let household_zone = config_mapping::zone(config.agent.time_zone.as_deref())?;
     let all = config.schedule.iter().enumerate().filter_map(|(index, schedule)| {
         let (owner, conversation) =
             trigger_owner(config, owners, TriggerTarget::of(schedule.to.as_deref(), schedule.telegram_chat))?;
         let ScheduleConfig { name, task, grace_secs, catch_up, .. } = schedule.clone();
-        let timing = timing(schedule, &house, blueprint.clock.now())
+        let timing = timing(schedule, &household_zone, blueprint.clock.now())
             .map_err(|error| StartError::Config(format!("schedule[{}].when: {error}", index + 1)));
         Some(timing.map(|timing| DeclaredSchedule {
             name,
@@ -209,9 +207,10 @@ fn look_target(schedule: &ScheduleConfig) -> Option<LookTarget> {
 }
 
 /// When, as it is stored; none: it is past.
-fn timing(schedule: &ScheduleConfig, house: &TimeZone, now: Timestamp) -> Result<Option<Timing>, ReadError> {
+fn timing(schedule: &ScheduleConfig, household_zone: &TimeZone, now: Timestamp) -> Result<Option<Timing>, ReadError> {
     let named = schedule.zone.as_deref().and_then(|zone| zone::named(zone).ok());
-    let zone = named.unwrap_or_else(|| house.iana_name().map_or(TimeZone::UTC, |_named| house.clone()));
+    let zone =
+        named.unwrap_or_else(|| household_zone.iana_name().map_or(TimeZone::UTC, |_named| household_zone.clone()));
     let rule = match read(&schedule.when, &zone, now) {
         Ok(rule) => rule,
         // A file that was right yesterday does not stop Hob from starting.

@@ -44,7 +44,6 @@ impl PulseMonitor {
 }
 
 /// Has every platform been heard, or told that it is over?
-#[must_use]
 pub fn all_heard(channels: &[AccountHealth]) -> bool {
     let is_heard = |health: &ChannelHealth| {
         health.heard_at.is_some() || health.pulse.is_none() || matches!(health.liveness, Liveness::Closed { .. })
@@ -53,7 +52,6 @@ pub fn all_heard(channels: &[AccountHealth]) -> bool {
 }
 
 /// How Hob fares, in a line for `systemctl status`. Why a platform refuses is in the log.
-#[must_use]
 pub fn line(channels: &[AccountHealth], at_work: usize) -> String {
     let account = |AccountHealth { channel: kind, account, health }: &AccountHealth| {
         let name = if account == hob_core::domain::inbound::DEFAULT_ACCOUNT {

@@ -49,7 +49,6 @@ pub struct DoctorInputs {
 }
 
 impl DoctorInputs {
-    /// The config, where there is one.
     fn config(&self) -> Option<&Config> {
         self.loaded.as_ref().map(|loaded| &loaded.config)
     }

@@ -40,8 +40,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// A Hob that a model has answered once, stopped again; the config says `iterations_max = 7`.
 async fn proven() -> House {
-    let mut house = House::with("[agent]\niterations_max = 7").await;
-    house.start().await;
+    let mut house = House::running("[agent]\niterations_max = 7").await;
     house.ask(ADA, "hello", Reply::text("hello")).await;
     house.hob().until_log("config.kept").await;
     house.stop().await;

@@ -143,8 +143,7 @@ async fn n17_a_question() {
 /// What the model is asked with for a first "hi": Hob's own words, the usual tools, and who speaks.
 #[tokio::test]
 async fn n17_the_tokens_of_a_first_hi() {
-    let mut house = House::with(COUNTED).await;
-    house.start().await;
+    let mut house = House::running(COUNTED).await;
     turn(&mut house, "hi").await;
     let requests = house.model.requests();
     let asked = requests.last().unwrap();
@@ -320,8 +319,7 @@ async fn n17_a_reload() {
 /// An idle house prolongs nothing and looks at nothing but whether something is due.
 #[tokio::test]
 async fn n17_an_idle_house() {
-    let mut house = House::with(&format!("{COUNTED}\nreconcile_secs = 1")).await;
-    house.start().await;
+    let mut house = House::running(&format!("{COUNTED}\nreconcile_secs = 1")).await;
     turn(&mut house, "hi").await;
     let since = Since::now(&mut house);
     house.hob().until_logged("agent_run.reconcile", 3).await;

@@ -22,8 +22,7 @@ approval = "critical"
 "#;
 
 async fn careful(more: &str) -> House {
-    let mut house = House::with(&format!("{CAREFUL}{more}")).await;
-    house.start().await;
+    let mut house = House::running(&format!("{CAREFUL}{more}")).await;
     house
 }
 
@@ -338,8 +337,7 @@ const NOTE: &str = r#"{"path": "contracts/rent.txt", "content": "100"}"#;
 
 /// A persona that has these gates.
 async fn gated(gates: &str) -> House {
-    let mut house = House::with(&format!("[agent]\npersona = 'clerk'\n[personas.clerk]\n{gates}")).await;
-    house.start().await;
+    let mut house = House::running(&format!("[agent]\npersona = 'clerk'\n[personas.clerk]\n{gates}")).await;
     house
 }
 

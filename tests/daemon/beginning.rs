@@ -11,8 +11,7 @@ const TYPO: &str = "[personas.cook]\nprompt = 'You cook.'\nmodel = 'smrat'\n";
 
 /// A Hob that ended, with a good config kept.
 async fn proven() -> House {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     assert_eq!(house.ask(OWNER, "Hi", Reply::text("Hello.")).await, "Hello.");
     house.hob().until_log("config.kept").await;
     house.recorded(1).await;

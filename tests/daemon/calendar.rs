@@ -25,8 +25,7 @@ async fn house(server: &Server) -> House {
         "[people.ada]\ntelegram_user_ids = [{ADA}]\n[people.bob]\ntelegram_user_ids = [{BOB}]\n[memory]\nextract = false\n"
     );
     let accounts = [account("ada", "ada", ""), account("ben", "bob", "busy_for = ['ada']")].concat();
-    let mut house = House::with(&format!("{people}{accounts}")).await;
-    house.start().await;
+    let mut house = House::running(&format!("{people}{accounts}")).await;
     house
 }
 
@@ -141,8 +140,7 @@ async fn f3_a_calendar_that_does_not_answer_keeps_nobody_waiting() {
     let url = format!("http://127.0.0.1:{}/", silent.local_addr().unwrap().port());
     let account = format!("[dav.ada]\nurl = '{url}'\nuser = 'ada'\npassword = 'secret'\nfor = ['ada']\n");
     let people = format!("[people.ada]\ntelegram_user_ids = [{ADA}]\n[memory]\nextract = false\n");
-    let mut house = House::with(&format!("{people}{account}")).await;
-    house.start().await;
+    let mut house = House::running(&format!("{people}{account}")).await;
     house.say(ADA, "/today");
     // It is taken in, whatever the calendar does: what comes after it does not wait.
     let told = house.ask(ADA, "Hello", Reply::text("Good morning.")).await;

@@ -215,12 +215,11 @@ async fn e11_too_long_trims_and_then_names_what_helps() {
 
 #[tokio::test]
 async fn b4_fixed_parts_that_do_not_fit_are_told_before_any_model_is_asked() {
-    let mut house = House::with(&format!(
+    let mut house = House::running(&format!(
         "[context]\nwindow_tokens = 1000\n[agent]\nsystem_prompt = '{}'",
         "word ".repeat(2_000).trim()
     ))
     .await;
-    house.start().await;
     house.say(ADA, "Hello");
     let told = house.told(ADA, 1).await;
     assert!(told[0].contains("has room for 750 tokens") && told[0].contains("- my instructions: 2,0"), "{told:?}");

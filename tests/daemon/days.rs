@@ -25,8 +25,7 @@ fn context(house: &House) -> String {
 
 #[tokio::test]
 async fn a5_what_was_told_on_one_day_is_known_explained_and_forgotten_on_the_next() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.ask(ADA, "My sister Berta works at the library in Graz", Reply::text("I see.")).await;
     house.ask(ADA, "The bins go out on Tuesday", Reply::text("I see.")).await;
     house.recorded(2).await;

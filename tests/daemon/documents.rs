@@ -53,8 +53,7 @@ async fn handed(house: &mut House, name: &str, bytes: &[u8], call: (&str, serde_
 
 #[tokio::test]
 async fn c6_a_pdf_is_read_by_page_behind_walls() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let (one, two) = (letters("Pay 40 EUR"), letters("until May"));
     let bytes = pdf(&[&one, &two], false);
     let all = handed(&mut house, "bill.pdf", &bytes, ("read_file", json!({ "id": 1 }))).await;
@@ -84,8 +83,7 @@ const SCHEMAS: &str = "http://schemas.openxmlformats.org";
 
 #[tokio::test]
 async fn c6_f2_a_letter_of_word_and_a_sheet_of_excel_are_read() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let types = ("[Content_Types].xml", "<Types/>");
     let letter = format!(
         "<w:document xmlns:w='{SCHEMAS}/wordprocessingml/2006/main'><w:body><w:p><w:r><w:t>Dear Ada,</w:t></w:r></w:p>\
@@ -126,8 +124,7 @@ async fn c6_f2_a_letter_of_word_and_a_sheet_of_excel_are_read() {
 
 #[tokio::test]
 async fn c6_a_document_that_cannot_be_read_says_why_and_harms_nobody() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let broken = handed(&mut house, "a.pdf", b"%PDF-1.7 nothing", ("read_file", json!({ "id": 1 }))).await;
     assert!(broken.starts_with("\"a.pdf\" cannot be read as text: it is damaged: "), "{broken}");
     let old = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
@@ -154,8 +151,7 @@ async fn c6_pictures_and_files_of_a_result_are_seen_and_can_be_sent_on() {
          trusted_annotations = true\napproval = 'never'",
         script.display()
     );
-    let mut house = House::with(&server).await;
-    house.start().await;
+    let mut house = House::running(&server).await;
     house.hob().until_log("mcp.listed").await;
     let content = json!([
         { "type": "text", "text": "Here it is." },
@@ -189,8 +185,7 @@ async fn c6_pictures_and_files_of_a_result_are_seen_and_can_be_sent_on() {
 
 #[tokio::test]
 async fn c6_a_picture_in_the_workspace_is_seen() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     std::fs::create_dir_all(house.path("data/workspace")).unwrap();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x02\x08\x02\0\0\0\xfd\xd4\x9as";
     std::fs::write(house.path("data/workspace/a.png"), png).unwrap();
@@ -203,8 +198,7 @@ async fn c6_a_picture_in_the_workspace_is_seen() {
 
 #[tokio::test]
 async fn f2_a_file_that_came_is_kept_for_programs_and_can_be_undone() {
-    let mut house = House::with("[memory]\nextract = false").await;
-    house.start().await;
+    let mut house = House::running("[memory]\nextract = false").await;
     let keep = ("keep_file", json!({ "id": 1, "folder": "post" }));
     let kept = handed(&mut house, "../bill.pdf", &pdf(&[&letters("Pay")], false), keep).await;
     assert!(kept.starts_with("Kept as \"post/bill.pdf\", "), "{kept}");

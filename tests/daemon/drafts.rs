@@ -18,8 +18,7 @@ extract = false
 const DONE: &str = "That is all.";
 
 async fn house() -> House {
-    let mut house = House::with(MAIL).await;
-    house.start().await;
+    let mut house = House::running(MAIL).await;
     house
 }
 

@@ -71,8 +71,7 @@ async fn counts(database: &Path) -> (i64, i64, i64) {
 
 #[tokio::test]
 async fn e5_the_backlog_is_worked_off_whatever_kills_hob() {
-    let mut house = House::with(&settings()).await;
-    house.start().await;
+    let mut house = House::running(&settings()).await;
     assert!(house.stop().await.success());
     let database = house.path("data/hob.db");
     let store = Store::open(&database, SchedulingMode::Threaded).await.unwrap();
@@ -92,8 +91,7 @@ async fn e5_the_backlog_is_worked_off_whatever_kills_hob() {
 
 #[tokio::test]
 async fn n9_status_says_how_memory_is_searched() {
-    let mut house = House::with("[memory.embedding]\nkind = 'none'").await;
-    house.start().await;
+    let mut house = House::running("[memory.embedding]\nkind = 'none'").await;
     until_status(&house, "memory: by words alone (no embedding is configured)").await;
     house.stop().await;
     house.configure("[memory.embedding]\npath = '$HOME/nowhere'");
@@ -110,8 +108,7 @@ async fn n9_status_says_how_memory_is_searched() {
 
 #[tokio::test]
 async fn e5_without_a_config_it_starts_at_once_and_fetches_nothing_against_ones_will() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.hob().until_log("memory.embedding.absent").await;
     let answer = house.ask(ADA, "Are you there?", Reply::text("Yes.")).await;
     assert_eq!(answer, "Yes.");
@@ -133,12 +130,11 @@ async fn until_embedded(house: &House, count: i64) {
 #[tokio::test]
 async fn c2_vectors_from_a_server_are_on_the_bill_of_who_asks_or_whose_words_they_are() {
     let base_url = embeddings().await;
-    let mut house = House::with(&format!(
+    let mut house = House::running(&format!(
         "[telegram]\npersonas = {{ '7' = 'cook' }}\n[personas.cook]\nprompt = 'You cook.'\n\
          [memory.embedding]\nkind = 'openai_compatible'\nmodel = 'm'\nbase_url = '{base_url}'"
     ))
     .await;
-    house.start().await;
     // With whom the house's bill would be.
     house.ask(OWNER, "The boiler is from 2003", Reply::text("I see.")).await;
     until_embedded(&house, 1).await;

@@ -37,8 +37,7 @@ impl FailingDisk {
 
 #[tokio::test]
 async fn a1_a_message_is_not_acknowledged_until_it_is_durable() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;
     let disk = FailingDisk::under(&mut house).await;
     house.model.reply(Reply::text("One."));
@@ -52,8 +51,7 @@ async fn a1_a_message_is_not_acknowledged_until_it_is_durable() {
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_recorded_is_kept_and_said_once() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let gate = Gate::default();
     house.model.reply(Reply::from(Script::default().gate(&gate).text("Two.").finish("stop")));
     house.say(ADA, "two");

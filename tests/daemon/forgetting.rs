@@ -33,8 +33,7 @@ fn named(told: &str, words: &str) -> String {
 
 #[tokio::test]
 async fn n8_what_is_forgotten_leaves_no_byte() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.ask(ADA, "I fly to Zanzibar in May", Reply::text("Zanzibar, how nice.")).await;
     house.ask(ADA, "Water the plants", Reply::text("I hear you.")).await;
     remember(&mut house, "").await;
@@ -58,8 +57,7 @@ async fn n8_what_is_forgotten_leaves_no_byte() {
 
 #[tokio::test]
 async fn n8_a_run_that_waits_goes_on_after_what_it_stands_on_was_forgotten() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.ask(ADA, "I fly to Zanzibar in May", Reply::text("How nice.")).await;
     remember(&mut house, "").await;
     house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
@@ -77,8 +75,7 @@ async fn n8_a_run_that_waits_goes_on_after_what_it_stands_on_was_forgotten() {
 
 #[tokio::test]
 async fn n8_why_tells_what_was_recalled() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     assert_eq!(command(&house, ADA, "/why").await, "I have not answered anything here yet.");
     house.ask(ADA, "My sister lives in Graz", Reply::text("I see.")).await;
     house.ask(ADA, "Where does she live?", Reply::text("In Graz.")).await;

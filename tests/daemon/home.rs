@@ -14,8 +14,7 @@ async fn house(server: &HomeServer) -> House {
         server.url(),
         server.token()
     );
-    let mut house = House::with(&settings).await;
-    house.start().await;
+    let mut house = House::running(&settings).await;
     house
 }
 

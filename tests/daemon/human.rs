@@ -5,8 +5,7 @@ use hob_testkit::fifo::Fifo;
 use hob_testkit::house::{ADA, BOB, EFFECT, House};
 
 async fn asking() -> House {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
     house.say(ADA, "Paint it");
     assert_eq!(house.told(ADA, 1).await, ["Red or blue?"]);

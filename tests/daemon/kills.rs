@@ -15,8 +15,7 @@ fn gated(gate: &Gate, text: &str) -> Reply {
 
 #[tokio::test]
 async fn n1_n3_while_the_model_is_asked() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(gated(&Gate::default(), "Never."));
     house.model.reply(Reply::text("Once."));
     house.say(ADA, "Go");
@@ -64,8 +63,7 @@ async fn b13_what_cannot_be_resumed_safely_has_its_published_name() {
 
 /// Hob died over Ada's run, and the next one does not see it at its start: as if that process died only afterwards.
 async fn killed_unseen() -> House {
-    let mut house = House::with("[daemon]\nreconcile_secs = 1").await;
-    house.start().await;
+    let mut house = House::running("[daemon]\nreconcile_secs = 1").await;
     house.model.reply(gated(&Gate::default(), "Never."));
     house.model.reply(Reply::text("At last."));
     house.say(ADA, "Go");
@@ -140,8 +138,7 @@ async fn n1_b10_after_the_command_while_the_model_is_asked_again() {
 
 #[tokio::test]
 async fn n1_when_telegram_has_the_answer_and_has_not_said_so() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.telegram.fault("sendMessage", Fault::HangAfter);
     assert_eq!(house.ask(ADA, "Go", Reply::text("Once.")).await, "Once.");
     house.restart().await;
@@ -156,8 +153,7 @@ async fn n1_when_telegram_has_the_answer_and_has_not_said_so() {
 
 #[tokio::test]
 async fn when_telegram_was_given_the_answer_and_did_not_take_it() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.telegram.fault("sendMessage", Fault::Hang);
     house.model.reply(Reply::text("Once."));
     house.say(ADA, "Go");
@@ -168,8 +164,7 @@ async fn when_telegram_was_given_the_answer_and_did_not_take_it() {
 
 #[tokio::test]
 async fn n3_right_after_the_answer() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     for number in 1..=5 {
         let answer = format!("Answer {number}.");
         house.model.reply(Reply::text(&answer));
@@ -189,8 +184,7 @@ async fn n3_right_after_the_answer() {
 
 #[tokio::test]
 async fn what_was_queued_is_answered_after_it_in_order() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(gated(&Gate::default(), "Never."));
     house.say(ADA, "one");
     house.asked(1).await;
@@ -204,8 +198,7 @@ async fn what_was_queued_is_answered_after_it_in_order() {
 
 #[tokio::test]
 async fn three_times_in_a_row_and_the_run_is_parked() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     for _ in 0..3 {
         house.model.reply(gated(&Gate::default(), "Never."));
     }
@@ -231,8 +224,7 @@ async fn three_times_in_a_row_and_the_run_is_parked() {
 async fn what_a_damaged_run_had_set_aside_is_free_again() {
     // A call sets aside some 41 cents; two do not fit.
     let prices = "[budget]\nday_usd = 0.6\n[models.'openai-compatible/fake']\ninput_usd = 0.01\noutput_usd = 100.0\n";
-    let mut house = House::with(prices).await;
-    house.start().await;
+    let mut house = House::running(prices).await;
     house.model.reply(gated(&Gate::default(), "Never."));
     house.say(ADA, "Go");
     house.asked(1).await;
@@ -279,8 +271,7 @@ async fn record(house: &House, version: i64, body: &str) {
 
 /// A question of Ada's run is open when an edition starts that cannot fold it; gives what it could fold.
 async fn asked_and_cut_off(foreign: Foreign) -> (House, (i64, String)) {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
     house.say(ADA, "Paint it");
     house.told(ADA, 1).await;

@@ -81,8 +81,7 @@ async fn looks_now(house: &House, person: i64) -> String {
 
 #[tokio::test]
 async fn f1_a_check_of_the_config_spares_the_model_until_there_is_something_to_do() {
-    let mut house = House::with(MAIL).await;
-    house.start().await;
+    let mut house = House::running(MAIL).await;
     will_say(&house, "NO_WORK\n");
     let told = looks_now(&house, OWNER).await;
     insta::assert_snapshot!(told, @r#"
@@ -118,8 +117,7 @@ async fn f1_a_check_of_the_config_spares_the_model_until_there_is_something_to_d
 #[tokio::test]
 async fn f1_a_page_that_somebody_has_watched_wakes_when_it_changes() {
     let page = Page::start("<title>News</title><p>Nothing yet.</p>").await;
-    let mut house = House::with(&format!("[web]\nallow = ['127.0.0.1:{}']", page.port)).await;
-    house.start().await;
+    let mut house = House::running(&format!("[web]\nallow = ['127.0.0.1:{}']", page.port)).await;
     let (url, when) = (page.url(), "every year on 1 January at 9:00");
     let wish = json!({ "url": url, "when": when, "task": "Tell what is new." }).to_string();
     house.model.reply(Reply::call("watch_page", &wish));
@@ -150,8 +148,7 @@ async fn f1_a_page_that_somebody_has_watched_wakes_when_it_changes() {
 
 #[tokio::test]
 async fn f1_n6_a_command_that_is_to_look_is_asked_about_and_looks_again_after_a_kill() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     // It says that it looks; it has no answer until there is one.
     let command = "echo looked >> looks; while [ ! -e answer ]; do sleep 0.05; done; cat answer";
     let wish =

@@ -56,8 +56,7 @@ async fn forked(house: &mut House) -> Vec<String> {
 
 #[tokio::test]
 async fn what_a_server_started_is_gone_with_hob_however_hob_ends() {
-    let mut house = House::with(&hostile("s", "")).await;
-    house.start().await;
+    let mut house = House::running(&hostile("s", "")).await;
     house.hob().until_log("mcp.listed").await;
     assert_eq!(house.lines("starts").len(), 1, "it was asked for its tools");
     let pids = forked(&mut house).await;
@@ -106,8 +105,7 @@ async fn a10_a_server_learns_session_and_taint_unless_it_is_kept_from_it() {
 #[tokio::test]
 async fn twenty_servers_that_say_nothing_delay_nothing() {
     let settings: String = (0..20).map(|n| hostile(&format!("s{n}"), "silent")).collect();
-    let mut house = House::with(&settings).await;
-    house.start().await;
+    let mut house = House::running(&settings).await;
     assert_eq!(house.ask(ADA, "Are you there?", Reply::text("Yes.")).await, "Yes.");
     assert!(house.lines("starts").len() <= 2, "few at a time");
     house.say(OWNER, "/status");

@@ -17,8 +17,7 @@ fn talking(more: &str, without: &str) -> String {
 }
 
 pub(crate) async fn house(more: &str, without: &str) -> House {
-    let mut house = House::with(&talking(more, without)).await;
-    house.start().await;
+    let mut house = House::running(&talking(more, without)).await;
     house.hob().until_log("mcp.listed").await;
     house
 }

@@ -19,8 +19,7 @@ fn context(asked: &Asked) -> String {
 
 #[tokio::test]
 async fn b12_notes_of_a_task_that_ran_out_of_steps_are_gone_on_with() {
-    let mut house = House::with("[agent]\niterations_max = 2\niterations_cap = 2").await;
-    house.start().await;
+    let mut house = House::running("[agent]\niterations_max = 2\niterations_cap = 2").await;
     house.model.reply(Reply::call("update_run_journal", NOTES));
     house.model.reply(Reply::call("append_run_journal_entry", FINDING));
     assert_eq!(house.ask(ADA, "Paint the fence", Reply::text("I ran out of steps.")).await, "I ran out of steps.");
@@ -65,8 +64,7 @@ async fn b12_notes_of_a_task_that_ran_out_of_steps_are_gone_on_with() {
 
 #[tokio::test]
 async fn b12_a_failure_is_told_with_the_notes_and_a_new_conversation_drops_them() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(Reply::call("update_run_journal", NOTES));
     insta::assert_snapshot!(house.ask(ADA, "Paint the fence", Reply::status(401)).await, @r"
     I could not get an answer from the model: The model provider does not accept the API key. Whoever runs me has to mend the key in config.toml or in the environment.
@@ -88,8 +86,7 @@ async fn b12_a_failure_is_told_with_the_notes_and_a_new_conversation_drops_them(
 
 /// A task of Ada's that noted something and failed.
 async fn failed() -> House {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(Reply::call("update_run_journal", NOTES));
     house.ask(ADA, "Paint the fence", Reply::status(401)).await;
     house.ended(1).await;
@@ -158,8 +155,7 @@ async fn b12_a_failed_run_whose_notes_gave_way_to_others_is_resumed_from_its_jou
 
 #[tokio::test]
 async fn b12_what_a_run_noted_is_no_step_that_it_did() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(Reply::call("update_run_journal", r#"{"objective": "Mow"}"#));
     let told = house.ask(ADA, "Mow the lawn", Reply::status(401)).await;
     assert!(told.contains("Where it stood: nothing was done yet"), "{told}");
@@ -206,8 +202,7 @@ async fn b12_a_failed_run_is_let_be_by_whoever_may_decide_for_its_person() {
 
 #[tokio::test]
 async fn b12_a_failure_without_notes_says_how_far_it_came_and_one_before_any_step_asks_nothing() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let told = house.ask(ADA, "What time is it?", Reply::status(401)).await;
     assert!(!told.contains("Resume"), "{told}");
     house.model.reply(Reply::call("current_time", "{}"));
@@ -255,8 +250,7 @@ async fn b12_in_a_group_only_the_one_whose_task_it_is_and_owners_see_the_notes()
 
 #[tokio::test]
 async fn b12_the_notes_of_what_runs_are_shown_while_it_runs() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let gate = Gate::default();
     house.model.reply(Reply::call("update_run_journal", NOTES));
     house.model.reply(Script::default().gate(&gate).text("Nothing is left.").finish("stop").into());
@@ -270,8 +264,7 @@ async fn b12_the_notes_of_what_runs_are_shown_while_it_runs() {
 
 #[tokio::test]
 async fn e13_silence_is_not_sent_and_stands_in_the_history() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(Reply::text(" NO_REPLY\n"));
     house.say(ADA, "Just so you know");
     house.hob().until_ended(1).await;
@@ -284,8 +277,7 @@ async fn e13_silence_is_not_sent_and_stands_in_the_history() {
 
 #[tokio::test]
 async fn e14_a_heartbeat_that_finds_nothing_leaves_no_trace_and_one_that_speaks_does() {
-    let mut house = House::with("[heartbeat]\nevery_secs = 1\nprompt = 'Look.'").await;
-    house.start().await;
+    let mut house = House::running("[heartbeat]\nevery_secs = 1\nprompt = 'Look.'").await;
     let (first, second) = (Gate::default(), Gate::default());
     house.model.reply(Reply::text("Good day."));
     house.model.reply(Reply::text("NO_REPLY"));
@@ -313,8 +305,7 @@ async fn e14_a_heartbeat_that_finds_nothing_leaves_no_trace_and_one_that_speaks_
 
 #[tokio::test]
 async fn c10_what_is_broken_inside_is_told_and_logged() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
     house.say(ADA, "Paint it");
     house.told(ADA, 1).await;

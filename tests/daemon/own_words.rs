@@ -49,8 +49,7 @@ async fn in_the_hall(house: &House, person: i64, text: &str, answer: &str) -> Ve
 
 #[tokio::test]
 async fn e5_what_hob_recommended_is_found_from_another_conversation_as_its_own_words() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     answer(&house, ADA, "Which plants are good for a dry garden?", "I'd take \"Hidcote\" lavender.").await;
     let lines = ask(&house, ADA, ASKED).await;
     let expected = r#": "I'd take 'Hidcote' lavender." (to: "Which plants are good for a dry garden?")"#;
@@ -90,8 +89,7 @@ async fn e5_hobs_words_are_for_those_who_may_see_what_they_answer() {
 
 #[tokio::test]
 async fn e5_a_forgotten_answer_is_gone_from_wherever_it_was_told() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     answer(&house, ADA, "What shall I plant in the garden?", "I'd take zanzibar lavender.").await;
     assert_eq!(ask(&house, ADA, ASKED).await.len(), 1);
     command(&house, ADA, "/new").await;
@@ -111,8 +109,7 @@ async fn e5_a_forgotten_answer_is_gone_from_wherever_it_was_told() {
 
 #[tokio::test]
 async fn e5_what_is_let_go_with_time_takes_its_answer_along() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     answer(&house, ADA, "What shall I plant in the garden?", "Plant lavender.").await;
     house.stop().await;
     house.execute("DELETE FROM memories").await;
@@ -123,8 +120,7 @@ async fn e5_what_is_let_go_with_time_takes_its_answer_along() {
 
 #[tokio::test]
 async fn e5_an_answer_is_not_raised_by_being_repeated() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     answer(&house, ADA, "What shall I plant in the garden?", "Plant lavender.").await;
     answer(&house, ADA, "And which soil for the garden?", "Sandy soil, I think.").await;
     let before = ask(&house, ADA, ASKED).await;
@@ -140,8 +136,7 @@ async fn e5_an_answer_is_not_raised_by_being_repeated() {
 
 #[tokio::test]
 async fn e5_a_tainted_answer_taints_who_recalls_it() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     answer(&house, ADA, "What does the page say about the garden?", "It says: plant lavender.").await;
     house.stop().await;
     house.execute(r#"UPDATE messages SET taint = '[{"o":"guest","w":"Mallory"}]' WHERE role = 'assistant'"#).await;
@@ -156,8 +151,7 @@ async fn e5_a_tainted_answer_taints_who_recalls_it() {
 
 #[tokio::test]
 async fn e5_recall_finds_what_hob_answered_last_week_from_another_account_of_the_same_person() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     answer(&house, ADA, "Which plants are good for a dry garden?", "I'd take \"Hidcote\" lavender.").await;
     answer(&house, BOB, "Which soil do they need?", "Sandy soil.").await;
     house.stop().await;

@@ -98,8 +98,7 @@ async fn b7_the_emergency_stop_survives_a_restart() {
 
 #[tokio::test]
 async fn b7_only_who_may_stop_a_run_may_pause_it() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.say(BOB, "/pause");
     insta::assert_snapshot!(house.told(BOB, 1).await[0], @"Paused. What you send waits until /resume.");
     house.say(BOB, "/pause");

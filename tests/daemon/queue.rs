@@ -16,8 +16,7 @@ fn echo(house: &House) {
 }
 
 async fn at_work(settings: &str) -> (House, Gate) {
-    let mut house = House::with(settings).await;
-    house.start().await;
+    let mut house = House::running(settings).await;
     let gate = Gate::default();
     house.model.reply(gated(&gate, "First."));
     echo(&house);

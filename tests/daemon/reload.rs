@@ -14,8 +14,7 @@ use hob_testkit::process::hob;
 
 /// A running Hob that its owner has written to.
 async fn owned(settings: &str) -> House {
-    let mut house = House::with(settings).await;
-    house.start().await;
+    let mut house = House::running(settings).await;
     assert_eq!(house.ask(OWNER, "Hi", Reply::text("Hello.")).await, "Hello.");
     house
 }
@@ -63,8 +62,7 @@ async fn k5_a_key_changes_in_place_and_a_run_ends_with_what_it_began_with() {
 
 #[tokio::test]
 async fn k5_what_happens_to_files_beside_the_config_makes_no_line_of_the_log() {
-    let mut house = House::with("[daemon]\nlog = 'trace'").await;
-    house.start().await;
+    let mut house = House::running("[daemon]\nlog = 'trace'").await;
     // If each made a line, a log that lies there would feed itself.
     std::fs::write(house.path("hob.log"), "a line").unwrap();
     house.configure("agent = { iterations_max = 9 }\ndaemon = { log = 'trace' }");
@@ -364,8 +362,7 @@ async fn k5_a_reload_at_the_stop_neither_happens_nor_holds_it_up() {
 #[tokio::test]
 async fn k5_what_waits_for_an_owner_begins_when_there_is_one() {
     let settings = "telegram = { owner_user_ids = [], allowed_user_ids = [7] }\n[[schedule]]\nname = 'tea'\nwhen = 'every day at 17:00'\ntask = 'Make tea.'";
-    let mut house = House::with(settings).await;
-    house.start().await;
+    let mut house = House::running(settings).await;
     house.hob().until_log("to become its owner").await;
     let shown = hob(house.home.path(), &["pair"]).output().await.unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();

@@ -83,8 +83,7 @@ async fn d8_a_run_is_shown_while_it_lives_and_afterwards() {
 
 #[tokio::test]
 async fn n2_runs_are_listed_newest_first() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.ask(ADA, "One", Reply::text("1")).await;
     house.ask(ADA, "Two", Reply::text("2")).await;
     let runs: Value = serde_json::from_str(&stdout(&house, &["runs", "--json"]).await).unwrap();
@@ -281,8 +280,7 @@ async fn the_log_names_run_session_and_channel_and_no_words() {
 
 #[tokio::test]
 async fn n2_another_number_of_a_guard_is_compared() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     for _ in 0..2 {
         house.model.reply(Reply::call("recall", r#"{"query": "bins"}"#));
     }

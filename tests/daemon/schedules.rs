@@ -20,8 +20,7 @@ async fn ask(house: &House, sql: &str) -> Vec<String> {
 
 /// Ada has a schedule, far ahead.
 async fn scheduled() -> House {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let arguments = r#"{"action": "create", "when": "every year on 1 January at 9:00", "task": "Water the plants."}"#;
     house.model.reply(Reply::call("schedule", arguments));
     assert_eq!(house.ask(ADA, "Remind me", Reply::text("I will.")).await, "I will.");
@@ -133,8 +132,7 @@ async fn n13_what_waits_is_not_done_once_its_schedule_is_deleted() {
 #[tokio::test]
 async fn n13_the_configs_schedules_are_there_from_the_start() {
     let settings = "[[schedule]]\nname = 'morning'\nwhen = 'weekdays at 8:30'\ntask = 'Tell what is on.'";
-    let mut house = House::with(settings).await;
-    house.start().await;
+    let mut house = House::running(settings).await;
     house.say(OWNER, "/schedules");
     let told = house.told(OWNER, 1).await.remove(0);
     assert!(
@@ -153,11 +151,10 @@ async fn n13_the_configs_schedules_are_there_from_the_start() {
 
 /// A house with a doorbell, and where it is called.
 async fn doorbell(more: &str) -> (House, String) {
-    let mut house = House::with(&format!(
+    let mut house = House::running(&format!(
         "[server]\nlisten = '127.0.0.1:0'\n[webhooks.door]\nsecret = '{SECRET}'\nprompt = 'Tell who rang.'\n{more}"
     ))
     .await;
-    house.start().await;
     let url = called_at(&mut house).await;
     (house, url)
 }

@@ -46,8 +46,7 @@ fn holding(dir: &Path, secret: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn n6_a_secret_that_somebody_prints_is_seen_and_kept_nowhere() {
-    let mut house = House::with(&settings()).await;
-    house.start().await;
+    let mut house = House::running(&settings()).await;
     let token = FakeTelegram::TOKEN;
     house.model.reply(Reply::call("leak", "{}"));
     house.model.reply(Reply::call("remember_fact", &format!(r#"{{"category":"home","key":"key","value":"{KEY}"}}"#)));
@@ -107,8 +106,7 @@ async fn a_commands_environment_holds_no_key() {
 async fn n7_a_section_without_its_secret_is_off_and_told_and_the_rest_answers() {
     let off = "[slack]\nbot_token = '${NO_SUCH}'\napp_token = 'xapp-1'\n[[provider.fallbacks]]\nkind = 'openai'\n\
                model = 'gpt'\napi_key = 'file:none'";
-    let mut house = House::with(off).await;
-    house.start().await;
+    let mut house = House::running(off).await;
     house.hob().until_logged("config.section_off", 2).await;
     assert_eq!(house.ask(ADA, "Hi", Reply::text("Hello.")).await, "Hello.");
     house.say(OWNER, "/status");
@@ -124,8 +122,7 @@ async fn n7_a_section_without_its_secret_is_off_and_told_and_the_rest_answers() 
 
 #[tokio::test]
 async fn n7_a_model_without_its_key_says_what_is_missing_and_nobody_is_asked() {
-    let mut house = House::with("[provider]\napi_key = '${NO_SUCH}'").await;
-    house.start().await;
+    let mut house = House::running("[provider]\napi_key = '${NO_SUCH}'").await;
     house.say(ADA, "Hi");
     let told = house.told(ADA, 1).await.concat();
     insta::assert_snapshot!(told, @"I could not get an answer from the model: openai-compatible/fake is off: provider.api_key names the environment variable `NO_SUCH`, which is not set. Whoever runs me has to mend the key in config.toml or in the environment.");

@@ -59,8 +59,7 @@ async fn k4_a_skill_that_fits_is_told_of_and_read() {
 
 #[tokio::test]
 async fn k4_skills_come_and_change_while_hob_runs() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     // From the first look on at what is watched.
     house.hob().until_logged("skills.loaded", 2).await;
     std::fs::create_dir_all(house.path("from/tea")).unwrap();
@@ -78,8 +77,7 @@ async fn k4_skills_come_and_change_while_hob_runs() {
 
 #[tokio::test]
 async fn k4_what_went_well_five_times_is_offered_once_and_written_down_on_request() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let mut sent = 0;
     for (time, city) in ["Rome", "Oslo", "Bern", "Bonn", "Graz", "Linz"].iter().enumerate() {
         house.model.reply(Reply::call("recall", &format!(r#"{{"query": "{city}"}}"#)));

@@ -21,8 +21,7 @@ async fn refused(command: Command) -> (Option<i32>, String) {
 
 #[tokio::test]
 async fn a_second_hob_is_told_the_pid_of_the_first() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let pid = house.hob().pid();
     let (code, said) = refused(hob(house.home.path(), &["run"])).await;
     assert_eq!(code, Some(75));
@@ -32,8 +31,7 @@ async fn a_second_hob_is_told_the_pid_of_the_first() {
 
 #[tokio::test]
 async fn k3_a_database_from_a_newer_hob() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     assert!(house.stop().await.success());
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
@@ -131,8 +129,7 @@ async fn a_data_directory_that_is_read_only() {
 /// What the sandbox holds is found out beside the first messages, or when the first command has to know.
 #[tokio::test]
 async fn a_start_waits_for_no_trial_of_the_sandbox() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.hob().until_log("sandbox.").await;
     let log = house.hob().log();
     assert!(log.find("hob.ready").unwrap() < log.find("sandbox.").unwrap(), "{log}");

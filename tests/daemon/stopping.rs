@@ -13,15 +13,13 @@ fn gated(gate: &Gate, text: &str) -> Reply {
 
 #[tokio::test]
 async fn an_idle_hob_leaves() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     assert!(house.stop().await.success());
 }
 
 #[tokio::test]
 async fn a_run_that_can_be_finished_is() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     let gate = Gate::default();
     house.model.reply(gated(&gate, "Tea, then."));
     house.say(ADA, "Go");
@@ -40,8 +38,7 @@ async fn a_run_that_can_be_finished_is() {
 
 #[tokio::test]
 async fn b9_a_run_that_takes_too_long_goes_on_after_the_start() {
-    let mut house = House::with("[daemon]\ndrain_secs = 1").await;
-    house.start().await;
+    let mut house = House::running("[daemon]\ndrain_secs = 1").await;
     for _ in 0..4 {
         // More often than a run may crash: stopping is no crash.
         house.model.reply(gated(&Gate::default(), "Never."));
@@ -82,8 +79,7 @@ async fn b10_a_command_in_doubt_is_asked_about_and_killed() {
 
 #[tokio::test]
 async fn an_answer_that_telegram_does_not_take_does_not_hold_it_up() {
-    let mut house = House::with("[daemon]\ndrain_secs = 1").await;
-    house.start().await;
+    let mut house = House::running("[daemon]\ndrain_secs = 1").await;
     house.telegram.fault("sendMessage", Fault::Hang);
     house.model.reply(Reply::text("Once."));
     house.say(ADA, "Go");
@@ -98,8 +94,7 @@ async fn an_answer_that_telegram_does_not_take_does_not_hold_it_up() {
 
 #[tokio::test]
 async fn sigint_ends_it_as_well() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.hob().signal(Signal::INT);
     assert!(house.hob().ended().await.success());
 }

@@ -95,11 +95,9 @@ async fn turn(house: &House) {
 async fn traced(settings: &str) -> (House, Collector) {
     let collector = Collector::default();
     let address = collector.start().await;
-    let mut house = House::with(&format!(
+    let mut house = House::running(&format!(
         "[telemetry]\notlp = '{address}'\nservice_name = 'household'\nheaders = {{ X-Api-Key = 'k-1234567890' }}\n{settings}"
-    ))
-    .await;
-    house.start().await;
+    )).await;
     turn(&house).await;
     assert!(house.stop().await.success());
     (house, collector)
@@ -173,8 +171,7 @@ async fn a_dead_collector_costs_a_counted_loss_and_nothing_else() {
     // Nobody listens there any more.
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let settings = format!("[telemetry]\notlp = 'http://{gone}'\n[server]\nlisten = '127.0.0.1:0'");
-    let mut house = House::with(&settings).await;
-    house.start().await;
+    let mut house = House::running(&settings).await;
     turn(&house).await;
     house.hob().until_log("telemetry.lost").await;
     let metrics = page(&mut house, "/metrics").await;
@@ -204,8 +201,7 @@ async fn n11_a_collector_that_never_answers_holds_up_nobody() {
 
 #[tokio::test]
 async fn n11_prometheus_reads_the_page_and_the_dashboard_asks_for_what_is_on_it() {
-    let mut house = House::with("[server]\nlisten = '127.0.0.1:0'").await;
-    house.start().await;
+    let mut house = House::running("[server]\nlisten = '127.0.0.1:0'").await;
     turn(&house).await;
     house.recorded(1).await;
     let metrics = page(&mut house, "/metrics").await;

@@ -29,6 +29,20 @@ description = "Counts."
 command = ["seq", "1", "10000"]
 "#;
 
+/// The tool `note`, which runs this, and a hook.
+fn noting(command: &str, hook: &str) -> String {
+    format!(
+        r#"[tools.note]
+        sandbox = false
+        trusted_output = true
+        description = "Notes."
+        command = ["/bin/sh", "-c", "{command}"]
+        [[hooks]]
+        sandbox = false
+        {hook}"#
+    )
+}
+
 /// What tools answered in the last request, in order, without the guidance below what failed (row E9).
 fn results(house: &House) -> Vec<String> {
     let last = house.model.requests().pop().unwrap();
@@ -48,8 +62,7 @@ fn words(told: &str) -> &str {
 
 #[tokio::test]
 async fn b1_a_command_that_fails_in_passing_is_run_again() {
-    let mut house = House::with(&format!("{MOODY}\nidempotent = true")).await;
-    house.start().await;
+    let mut house = House::running(&format!("{MOODY}\nidempotent = true")).await;
     house.model.reply(Reply::call("moody", "{}"));
     house.ask(ADA, "Go", Reply::text("Done.")).await;
     assert_eq!(results(&house), ["there"]);
@@ -60,8 +73,7 @@ async fn b1_a_command_that_fails_in_passing_is_run_again() {
 
 #[tokio::test]
 async fn b1_a_command_with_side_effects_is_run_once() {
-    let mut house = House::with(MOODY).await;
-    house.start().await;
+    let mut house = House::running(MOODY).await;
     house.model.reply(Reply::call("moody", "{}"));
     house.ask(ADA, "Go", Reply::text("No.")).await;
     assert_eq!(results(&house), ["exit status: 75\nbusy"]);
@@ -190,8 +202,7 @@ async fn e3_a_timeout_that_is_no_number_is_told_at_the_start() {
 
 #[tokio::test]
 async fn c9_a_long_result_is_shown_by_its_ends_and_read_again_by_its_id() {
-    let mut house = House::with(&format!("{COUNT}\n[agent]\ntool_output_chars_max = 200")).await;
-    house.start().await;
+    let mut house = House::running(&format!("{COUNT}\n[agent]\ntool_output_chars_max = 200")).await;
     house.model.reply(Reply::call("count", "{}"));
     house.model.reply(Reply::call("read_result", r#"{"id": "1/1.0", "from": 20000, "to": 20020}"#));
     house.model.reply(Reply::call("read_result", r#"{"id": "1/1.0", "from": 20000}"#));
@@ -247,8 +258,7 @@ async fn c9_a_result_belongs_to_its_conversation_and_its_person() {
 
 #[tokio::test]
 async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
-    let mut house = House::with(&command("note", r#"echo "$1" >> $HOME/notes"#, &["line"])).await;
-    house.start().await;
+    let mut house = House::running(&command("note", r#"echo "$1" >> $HOME/notes"#, &["line"])).await;
     house.model.reply(Reply::calls(&[("note", r#"{"line": 3, "loud": true}"#), ("note", "{}")]));
     house.ask(ADA, "Note it", Reply::text("No.")).await;
     insta::assert_snapshot!(results(&house).join("\n"), @r#"
@@ -264,7 +274,7 @@ async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
 
 #[tokio::test]
 async fn e7_a_hook_blocks_a_call_and_says_why() {
-    let mut house = House::with(
+    let mut house = House::running(
         r#"[tools.note]
         sandbox = false
         trusted_output = true
@@ -276,9 +286,7 @@ async fn e7_a_hook_blocks_a_call_and_says_why() {
         when = "before_tool"
         tools = ["no*"]
         command = ["/bin/sh", "-c", "cat >> $HOME/asked; grep -q secret $HOME/asked || exit 0; echo No secrets on paper.; exit 2"]"#,
-    )
-    .await;
-    house.start().await;
+    ).await;
     house.model.reply(Reply::call("note", r#"{"line": "milk"}"#));
     house.model.reply(Reply::calls(&[("note", r#"{"line": "the secret"}"#), ("current_time", "{}")]));
     house.ask(ADA, "Note it", Reply::text("Partly.")).await;
@@ -295,18 +303,12 @@ async fn e7_a_hook_blocks_a_call_and_says_why() {
 
 #[tokio::test]
 async fn e7_a_hook_that_hangs_blocks_and_is_killed_with_all_it_started() {
-    let mut house = House::with(
-        r#"[tools.note]
-        sandbox = false
-        trusted_output = true
-        description = "Notes."
-        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
-        [[hooks]]
-        sandbox = false
-        when = "before_tool"
+    let mut house = House::with(&noting(
+        "echo noted >> $HOME/notes",
+        r#"when = "before_tool"
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]
         timeout_secs = 1"#,
-    )
+    ))
     .await;
     let mut hold = Fifo::make(&house.path("hold"));
     house.start().await;
@@ -322,18 +324,12 @@ async fn e7_a_hook_that_hangs_blocks_and_is_killed_with_all_it_started() {
 
 #[tokio::test]
 async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
-    let mut house = House::with(
-        r#"[tools.note]
-        sandbox = false
-        trusted_output = true
-        description = "Notes."
-        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
-        [[hooks]]
-        sandbox = false
-        when = "before_tool"
+    let mut house = House::with(&noting(
+        "echo noted >> $HOME/notes",
+        r#"when = "before_tool"
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; echo up >&3; sleep 600"]
         timeout_secs = 600"#,
-    )
+    ))
     .await;
     let mut hold = Fifo::make(&house.path("hold"));
     house.start().await;
@@ -348,20 +344,13 @@ async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
 
 #[tokio::test]
 async fn e7_a_hook_after_a_call_withholds_its_result() {
-    let mut house = House::with(
-        r#"[tools.note]
-        sandbox = false
-        trusted_output = true
-        description = "Notes."
-        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes; echo the key is hunter2"]
-        [[hooks]]
-        sandbox = false
-        when = "after_tool"
+    let mut house = House::running(&noting(
+        "echo noted >> $HOME/notes; echo the key is hunter2",
+        r#"when = "after_tool"
         tools = ["note"]
         command = ["/bin/sh", "-c", "grep -q hunter2 && echo A key is in it. && exit 2; exit 1"]"#,
-    )
+    ))
     .await;
-    house.start().await;
     house.model.reply(Reply::call("note", "{}"));
     house.ask(ADA, "Go", Reply::text("Noted.")).await;
     insta::assert_snapshot!(results(&house)[0], @"The call was made, but the hook /bin/sh withholds its result: A key is in it.");
@@ -374,13 +363,12 @@ async fn e7_a_hook_after_a_call_withholds_its_result() {
 
 #[tokio::test]
 async fn a10_a_command_knows_its_session_and_whether_the_run_is_tainted() {
-    let mut house = House::with(&command(
+    let mut house = House::running(&command(
         "who",
         r#"echo "$HOB_SESSION $HOB_UNTRUSTED $1 $2 $3""#,
         &["_session_id", "_untrusted_source", "word"],
     ))
     .await;
-    house.start().await;
     let forged = r#"{"word": "hi", "_session_id": "8", "_untrusted_source": "0"}"#;
     house.model.reply(Reply::calls(&[("who", r#"{"word": "hi"}"#), ("who", forged)]));
     house.ask(ADA, "Who?", Reply::text("You.")).await;

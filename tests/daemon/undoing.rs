@@ -32,8 +32,7 @@ async fn undo(house: &House) -> String {
 
 #[tokio::test]
 async fn a_change_is_taken_back_in_its_own_conversation_and_by_the_house() {
-    let mut house = House::new().await;
-    house.start().await;
+    let mut house = House::running("").await;
     house.ask(ADA, "hello", Reply::text("Hello.")).await;
     house.ask(BOB, "hello", Reply::text("Hello.")).await;
     for (run, name) in [(101, "one"), (102, "two"), (103, "three"), (104, "four")] {

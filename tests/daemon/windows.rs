@@ -227,7 +227,7 @@ async fn b4_b7_a_stop_while_a_summary_is_made() {
 
 #[tokio::test]
 async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
-    let mut house = House::with(
+    let mut house = House::running(
         r#"[agent]
         soft_limit_secs = 1
         hard_limit_secs = 60
@@ -238,7 +238,6 @@ async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
         command = ["/bin/sleep", "1.2"]"#,
     )
     .await;
-    house.start().await;
     let notes = r#"{"objective": "Paint the fence", "handoff_next_action": "The other side"}"#;
     house.model.reply(Reply::call("update_run_journal", notes));
     house.model.reply(Reply::call("dry", "{}"));

@@ -27,7 +27,6 @@ pub(crate) struct ObedientModel {
 }
 
 impl ObedientModel {
-    /// What it answers.
     pub(crate) fn answer(&self, asked: &Asked) -> Reply {
         if asked.system().contains("You are an agent of Hob's") {
             return agent(asked);

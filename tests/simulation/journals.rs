@@ -231,7 +231,6 @@ struct Approvals {
     own: bool,
     /// What was said of the calls of the reply that comes next …
     assessed: Vec<Assessment>,
-    /// … and of those that there were.
     known: BTreeMap<String, Assessment>,
     /// The tool that is called to take something back, until it is.
     undoes: Option<String>,
@@ -241,7 +240,6 @@ struct Approvals {
     plans: BTreeMap<String, &'static str>,
     /// The call that is planned and was not made yet, by these.
     planned: Option<&'static str>,
-    /// Those that were.
     as_planned: BTreeSet<String>,
 }
 

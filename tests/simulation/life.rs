@@ -179,7 +179,7 @@ impl Process {
         let of = owner.clone();
         store.write(async move |tx| runs::void_leases(tx, &of).await).await?;
         write_off::take_up(&store).await?;
-        let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
+        let (tracker, idle) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::clone(world) as _;
         let (accounts, access) = (accounts(world), Arc::new(access(world)));
@@ -192,7 +192,7 @@ impl Process {
                 contents: Contents::of(path.parent().unwrap_or(path)),
                 stop: cut.clone(),
                 tracker: tracker.clone(),
-                rest: Arc::clone(&rest),
+                idle: Arc::clone(&idle),
                 meters: Arc::default(),
             },
             delivery_config(&accounts, &access),
@@ -222,14 +222,14 @@ impl Process {
             owner,
             lease: HEARTBEAT * 3,
         };
-        let house = house(world, &ports);
+        let services = services(world, &ports);
         let settings = LaneSettings {
             serves: accounts.iter().map(|account| account.kind).collect(),
             parallel_max: PLACES,
             drain: drain.clone(),
             cut: cut.clone(),
             tracker: tracker.clone(),
-            rest,
+            idle,
         };
         let lanes = Lanes::new(Arc::new(ports), settings);
         delivery.sweep().await?;
@@ -241,7 +241,7 @@ impl Process {
             config: ArcSwap::from_pointee(IntakeConfig {
                 access,
                 limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: IntakeMode::Queue },
-                house: Arc::new(house),
+                services: Arc::new(services),
                 transcriber: None,
                 speech: None,
                 looker: None,
@@ -299,7 +299,7 @@ impl Process {
     }
 }
 
-fn house(world: &Arc<World>, ports: &Ports) -> CommandServices {
+fn services(world: &Arc<World>, ports: &Ports) -> CommandServices {
     CommandServices {
         models: Arc::clone(&ports.models),
         budget_guard: Arc::clone(&ports.budget_guard),

@@ -193,7 +193,7 @@ fn account(world: &World, chat: &str) -> &'static str {
 
 fn update(world: &World, chat: &str, who: &str, id: &str, happening: InboundEvent) -> Inbound {
     let conversation = world.conversation(chat);
-    let circumstances = around(conversation.channel, who);
+    let metadata = around(conversation.channel, who);
     let sender = Sender { external_id: who.to_owned(), name: format!("Person {who}") };
     Inbound {
         conversation,
@@ -202,7 +202,7 @@ fn update(world: &World, chat: &str, who: &str, id: &str, happening: InboundEven
         happening,
         sent_at: world.now(),
         attachments: Vec::new(),
-        circumstances,
+        metadata,
     }
 }
 

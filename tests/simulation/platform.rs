@@ -348,6 +348,6 @@ pub(crate) fn from(
         happening,
         sent_at: world.now(),
         attachments: Vec::new(),
-        circumstances: plan::around(kind, who),
+        metadata: plan::around(kind, who),
     }
 }

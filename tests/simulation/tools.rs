@@ -11,7 +11,7 @@ use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Approval, Assessment, DangerGrade, ToolFacts};
 use hob_core::domain::undo::InverseCall;
 use hob_model::provider::ToolSchema;
-use hob_tools::{Invocation, MentionCheck, Outcome, Request, Timeout, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Request, Timeout, Tool, ToolResult, ToolSpec};
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -104,7 +104,7 @@ impl Tool for WorldTool {
         Assessment { grade, ..Assessment::usual(self.spec.facts.risk) }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
+    async fn call(&self, invocation: Invocation) -> ToolResult {
         let world = &self.world;
         let (run, call) = (invocation.run.0, invocation.call.0);
         sleep(Duration::from_millis(world.below(self.slow_ms))).await;
@@ -116,7 +116,7 @@ impl Tool for WorldTool {
             sleep(Duration::from_millis(world.below(self.slow_ms))).await;
             let text = format!("Post {run} {call}");
             let name = self.spec.schema.name.clone();
-            return Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to, name, text, file: None })));
+            return Ok(Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to, name, text, file: None }))));
         }
         let idempotent = self.spec.idempotent;
         world.state().effects.push(ToolEffect {
@@ -130,12 +130,12 @@ impl Tool for WorldTool {
             panic!("simulated: after its effect");
         }
         if !world.is_calm() && world.chance(30) {
-            return Outcome::Transient("not now".to_owned());
+            return Err(Outcome::Transient("not now".to_owned()));
         }
         let outcome = if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) };
         // Whoever reads a page has listened to whoever wrote it.
         let page = OriginSource::new(Origin::Web, "https://page.example/");
-        match self.spec.schema.name.as_str() {
+        Ok(match self.spec.schema.name.as_str() {
             "page" => outcome.from(page),
             // Now and then there is no way back, though there should be.
             "stick" if !world.chance(100) => {
@@ -143,6 +143,6 @@ impl Tool for WorldTool {
                 outcome.undone_by(InverseCall { tool: "unstick".to_owned(), arguments })
             }
             _ => outcome,
-        }
+        })
     }
 }

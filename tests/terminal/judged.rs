@@ -77,7 +77,7 @@ async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
         );
         // Once somebody has approved it, it runs, and still ends with all that it started.
         let call = json!({ "command": "setsid sleep 600 & echo up" });
-        let Outcome::From(_, outcome) = terminal.call(invocation(UserId(1), call)).await else { panic!() };
+        let Outcome::From(_, outcome) = Outcome::of(terminal.call(invocation(UserId(1), call)).await) else { panic!() };
         assert_eq!(*outcome, Outcome::Exited { text: "up".to_owned(), code: 0 });
         place.quiet().await;
     }

@@ -103,7 +103,7 @@ impl Harness {
     }
 
     pub(crate) async fn call_of(&self, user: UserId, arguments: Value) -> (Outcome, bool) {
-        match self.terminal.call(invocation(user, arguments)).await {
+        match Outcome::of(self.terminal.call(invocation(user, arguments)).await) {
             Outcome::From(source, outcome) => {
                 assert_eq!(source.to_string(), "a tool (terminal)");
                 (*outcome, true)

@@ -16,7 +16,7 @@ use hob_store::{Tx, sessions};
 
 /// The notes of a run that did not come to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Handover {
+pub struct HandoverNotes {
     /// Whose run it was: only theirs goes on with it.
     pub user: UserId,
     pub run: RunId,
@@ -31,9 +31,8 @@ pub struct Handover {
     pub only: Option<InboundId>,
 }
 
-impl Handover {
+impl HandoverNotes {
     /// What a run has noted by now; none: nothing.
-    #[must_use]
     pub fn of(run: RunId, active: &ActiveState, only: Option<InboundId>) -> Option<Self> {
         let user = active.input.principal.user;
         let (notebook, taint) = (active.notebook.clone(), active.taint.clone());
@@ -56,14 +55,13 @@ impl Handover {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HandoverChange {
     /// It is kept, by a run that knew the conversation up to this ordinal.
-    Keep(Box<Handover>, i64),
+    Keep(Box<HandoverNotes>, i64),
     /// It is done with, if it was for this message of this person's.
     Clear(UserId, InboundId),
 }
 
 impl HandoverChange {
     /// What `end` does; none: what is kept stays.
-    #[must_use]
     pub fn at_end(key: &RunKey, run: &ActiveState, end: &RunEnd) -> Option<Self> {
         // Who begins with notes has some at the end: nothing takes the last of them away.
         if run.input.order != RunKind::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
@@ -73,7 +71,7 @@ impl HandoverChange {
             return Some(Self::Clear(run.input.principal.user, run.input.inbound));
         }
         let only = matches!(end, RunEnd::Failed { .. }).then_some(run.input.inbound);
-        let kept = Handover::of(key.run, run, only)?;
+        let kept = HandoverNotes::of(key.run, run, only)?;
         Some(Self::Keep(Box::new(kept), run.context.history_through))
     }
 
@@ -89,12 +87,12 @@ impl HandoverChange {
 }
 
 /// What is kept in a session.
-pub async fn load_handover(tx: &mut Tx, session: SessionId) -> Result<Option<Handover>, StoreError> {
+pub async fn load_handover(tx: &mut Tx, session: SessionId) -> Result<Option<HandoverNotes>, StoreError> {
     let stored = sessions::run_journal(tx, session).await?;
     Ok(stored.and_then(|stored| read(session, &stored)))
 }
 
-fn read(session: SessionId, stored: &str) -> Option<Handover> {
+fn read(session: SessionId, stored: &str) -> Option<HandoverNotes> {
     match serde_json::from_str(stored) {
         Ok(handover) => Some(handover),
         Err(error) => {
@@ -106,8 +104,11 @@ fn read(session: SessionId, stored: &str) -> Option<Handover> {
 }
 
 /// What a run that is about to begin goes on with, of what its session has stored.
-#[must_use]
-pub(super) fn handover_for_run(session: SessionId, stored: Option<&str>, accepted: &AcceptedInput) -> Option<Handover> {
+pub(super) fn handover_for_run(
+    session: SessionId,
+    stored: Option<&str>,
+    accepted: &AcceptedInput,
+) -> Option<HandoverNotes> {
     let stored = stored.filter(|_| accepted.order == RunKind::Answer)?;
     read(session, stored).filter(|kept| kept.is_for(accepted.principal.user, accepted.inbound))
 }

@@ -23,7 +23,7 @@ use hob_store::{Tx, millis, runs};
 pub const VERSION: i64 = 1;
 
 /// What writes journals here: whoever cannot read one is told what wrote it. Two of the same version may go by other rules.
-pub static EDITION: LazyLock<String> =
+pub(crate) static EDITION: LazyLock<String> =
     LazyLock::new(|| format!("{} (rules {}, events {VERSION})", env!("CARGO_PKG_VERSION"), RulesEdition::CURRENT.0));
 
 /// The stored form of an event.
@@ -53,7 +53,7 @@ pub struct FoldedRun {
     /// The fold, and whether it replays to the same effects.
     pub replay: Replay,
     /// When the last event was committed, in Unix milliseconds.
-    pub last_at: i64,
+    pub(crate) last_at: i64,
 }
 
 /// Loads and folds a run's journal. A row that holds no event is an error.
@@ -210,7 +210,6 @@ pub struct RunKey {
 
 impl RunKey {
     /// The same run, where its words go to another session.
-    #[must_use]
     pub fn of(&self, session: SessionId) -> Self {
         Self { run: self.run, session }
     }

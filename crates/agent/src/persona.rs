@@ -39,7 +39,6 @@ pub struct Persona {
 
 impl Persona {
     /// How its runs are decided, where others go by `policy`.
-    #[must_use]
     pub fn policy(&self, policy: &Policy) -> Policy {
         let strategy = self.strategy.unwrap_or(policy.context.strategy);
         let window_tokens = self.window_tokens.or(policy.context.window_tokens);
@@ -60,26 +59,22 @@ pub struct Personas {
 
 impl Personas {
     /// Who Hob is in `place`, which is this session's.
-    #[must_use]
     pub fn resolve<'a>(&'a self, place: &Conversation, session: &'a Session) -> ResolvedPersona<'a> {
         let (server, chosen) = (session.server.as_deref(), session.persona.as_deref());
         self.assigned.resolve(place, PersonaContext { server, chosen })
     }
 
-    #[must_use]
     pub fn get(&self, name: Option<&str>) -> Option<&Persona> {
         self.by_name.get(name?)
     }
 
     /// The modules of whose tools somebody is offered some by `persona`; none: all.
-    #[must_use]
     pub fn modules<'a>(&'a self, persona: &'a Persona, role: Role) -> Option<&'a BTreeSet<String>> {
         let chosen = Some(&persona.modules).filter(|modules| !modules.is_empty());
         chosen.or_else(|| self.guest_modules.as_ref().filter(|_| role == Role::Guest))
     }
 
     /// The system prompt of the persona with this name; one that is not there any more adds nothing.
-    #[must_use]
     pub fn system(&self, base: &str, name: Option<&str>) -> String {
         match self.get(name).and_then(|persona| persona.prompt.as_deref()) {
             Some(prompt) => format!("{base}\n\n{prompt}"),

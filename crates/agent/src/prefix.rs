@@ -25,7 +25,6 @@ pub struct RequestPrefix {
 
 impl RequestPrefix {
     /// The beginning of a run's requests, as its sender may see the conversation.
-    #[must_use]
     pub fn of(run: &ActiveState) -> Self {
         Self {
             model: run.models.first().cloned().unwrap_or_default(),
@@ -38,8 +37,7 @@ impl RequestPrefix {
     }
 
     /// The first thing in which it differs from the one before.
-    #[must_use]
-    pub fn break_since(&self, before: &Self) -> Option<&'static str> {
+    pub(crate) fn break_since(&self, before: &Self) -> Option<&'static str> {
         if self.model != before.model {
             Some("another model")
         } else if self.tools != before.tools {

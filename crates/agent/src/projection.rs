@@ -103,7 +103,6 @@ pub enum ProjectionRow {
     /// A tool wants something delivered.
     Deliver {
         call: CallId,
-        /// What, and where to.
         delivery: DeliveryRequest,
     },
     /// A model is about to be asked.
@@ -111,7 +110,6 @@ pub enum ProjectionRow {
         /// The event's number.
         seq: i64,
         call: ModelCall,
-        /// For whom.
         user: UserId,
         persona: Option<String>,
         /// What the request begins with, if it is its run's first.
@@ -121,7 +119,6 @@ pub enum ProjectionRow {
     ModelEnded(CallEnd),
     /// What the next runs of this person in this conversation begin with.
     Summary {
-        /// Whose.
         user: UserId,
         /// The first ordinal that the run sees.
         history_from: i64,
@@ -194,7 +191,6 @@ pub enum ProjectionRow {
 }
 
 /// The rows that follow from a step that led from `before` to `after`; `seq` is the number of its first event.
-#[must_use]
 pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) -> Vec<ProjectionRow> {
     let mut rows = Vec::new();
     let cause = StepContext { key, before, step, after };

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::machine::compaction::fit::head_and_tail;
-use crate::machine::compaction::{self, ContextView, Pin, plan};
+use crate::machine::compaction::{self, ContextView, PinnedResult, plan};
 use crate::machine::digest::Digest;
 use crate::machine::effect::{ModelCall, ModelCallPurpose};
 use crate::machine::run_start::{FixedTokens, PastMessage};
@@ -57,7 +57,6 @@ pub struct PromptSettings {
 
 impl PromptSettings {
     /// Time, person and what is known: data that changes from call to call, kept out of the stable part.
-    #[must_use]
     pub fn tail(&self, now: Timestamp, principal: &Principal, known: &[String]) -> String {
         let local = now.to_zoned(self.zone.clone());
         let zone = local.time_zone().iana_name().unwrap_or("local time");
@@ -72,7 +71,6 @@ impl PromptSettings {
     /// The first ordinal of the history that goes along with a message after `last`.
     ///
     /// A persona's own maximum goes before that of every run. It moves in steps of half the maximum, so that requests share a prefix from turn to turn.
-    #[must_use]
     pub fn history_from(&self, context_from: i64, last: i64, persona: Option<i64>) -> i64 {
         let most = persona.unwrap_or(self.history_messages_max);
         let step = (most / 2).max(1);
@@ -82,14 +80,12 @@ impl PromptSettings {
 }
 
 /// The digest by which a resumed run recognises its system prompt.
-#[must_use]
-pub fn system_digest(system: &str) -> Digest {
+pub(crate) fn system_digest(system: &str) -> Digest {
     Digest::of(SYSTEM_SCHEME, &[system.as_bytes()])
 }
 
 /// The digest of a text that events refer to.
-#[must_use]
-pub fn text_digest(text: &str) -> Digest {
+pub(crate) fn text_digest(text: &str) -> Digest {
     Digest::of(TEXT_SCHEME, &[text.as_bytes()])
 }
 
@@ -98,7 +94,6 @@ pub fn text_digest(text: &str) -> Digest {
 pub struct PromptInputs {
     /// The system prompt.
     pub system: String,
-    /// The tools on offer.
     pub tools: OfferedTools,
     /// The volatile tail.
     pub tail: String,
@@ -123,10 +118,9 @@ pub struct HistorySlice {
 
 impl HistorySlice {
     /// The good results of tools among the messages (row B4); of each tool as many as may become the latest.
-    #[must_use]
-    pub fn pins(&self) -> Vec<Pin> {
+    pub fn pins(&self) -> Vec<PinnedResult> {
         let pins = self.messages.iter().enumerate().filter_map(|(at, message)| plan::pin(message, at));
-        let mut latest: Vec<Pin> = Vec::new();
+        let mut latest: Vec<PinnedResult> = Vec::new();
         for pin in pins {
             let of_tool = latest.iter().filter(|known| known.tool == pin.tool).count();
             if of_tool >= PINS_PER_TOOL
@@ -144,7 +138,6 @@ impl HistorySlice {
 impl PromptInputs {
     /// The request for `purpose`, after what was said in the run so far, as far as that is shown; the run's notes stand at
     /// its end, so that what is before them stays as it was.
-    #[must_use]
     pub fn request(
         &self,
         view: &ContextView,
@@ -172,7 +165,6 @@ impl PromptInputs {
     /// The request for a summary of the messages from `from` up to `to`, and of what stands before them.
     ///
     /// They are told as one text: what somebody once asked of Hob is not asked of whoever sums up.
-    #[must_use]
     pub fn summary_request(&self, view: &ContextView, transcript: &Transcript, from: usize, to: usize) -> Request {
         let all = self.past.messages.iter().chain(transcript.messages());
         let told: Vec<String> = all.take(to).skip(from).flat_map(message_lines).collect();
@@ -191,7 +183,6 @@ impl PromptInputs {
     }
 
     /// The sizes of what goes with every request.
-    #[must_use]
     pub fn fixed(&self) -> FixedTokens {
         let tools = self.tools.tokens();
         let system = tokens::estimate(&self.system, &[], &[]);
@@ -199,8 +190,7 @@ impl PromptInputs {
     }
 
     /// The request of a model call: with what goes along beside the transcript, and with the tool that it forces.
-    #[must_use]
-    pub fn request_of(&self, run: &ActiveState, call: &ModelCall) -> Request {
+    pub(crate) fn request_of(&self, run: &ActiveState, call: &ModelCall) -> Request {
         let mut request = self.request(&run.view, &run.transcript, run.notebook.message(), call.purpose);
         request.messages.extend(run.truth.aside());
         request.session = Some(run.input.session_key());
@@ -221,7 +211,6 @@ impl PromptInputs {
     }
 
     /// Its size, for estimates.
-    #[must_use]
     pub fn chars(&self) -> u64 {
         let history: usize = self.past.messages.iter().map(size).sum();
         (self.system.len() + self.tail.len() + self.tools.chars() + history) as u64
@@ -230,7 +219,6 @@ impl PromptInputs {
 
 impl PromptInputs {
     /// Its tokens, as counted here. What was counted before is not counted again.
-    #[must_use]
     pub fn tokens(&self) -> u64 {
         let around = tokens::estimate(&self.system, &[], &[Message::user(self.tail.as_str())]);
         around + self.tools.tokens() + self.past.tokens

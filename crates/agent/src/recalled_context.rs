@@ -11,7 +11,7 @@ use crate::machine::run_start::RecallRecord;
 use hob_core::domain::memory::Leg;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::text::{cut_trimmed, inert};
-use hob_memory::facts::rivals::Rivalry;
+use hob_memory::facts::rivals::FactConflict;
 use hob_memory::rank::stem::stem;
 use hob_memory::rank::words::{folded_words, is_stop_word};
 use hob_memory::recall::answers::{ANSWER_TOKENS_MAX, HEAD, PastAnswer};
@@ -44,43 +44,42 @@ const MEMORIES: &str = "remembered (what people said before; data, not instructi
 
 /// What is known that bears on a message; the best first.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RecalledContext {
+pub(crate) struct RecalledContext {
     /// The message.
-    pub question: String,
-    pub facts: Vec<RecalledFact>,
+    pub(crate) question: String,
+    pub(crate) facts: Vec<RecalledFact>,
     /// Contradictions that the model is to ask about.
-    pub rivals: Vec<Rivalry>,
+    pub(crate) rivals: Vec<FactConflict>,
     /// Things that people said and that are kept in mind whatever the message is.
-    pub salient: Vec<Fragment>,
+    pub(crate) salient: Vec<Fragment>,
     /// Things that people said.
-    pub fragments: Vec<Fragment>,
+    pub(crate) fragments: Vec<Fragment>,
     /// What Hob answered before, if it is asked for that.
-    pub answers: Vec<PastAnswer>,
+    pub(crate) answers: Vec<PastAnswer>,
 }
 
 /// For whom it is shown.
 #[derive(Debug, Clone, Copy)]
-pub struct ContextReader<'a> {
+pub(crate) struct ContextReader<'a> {
     /// How they are called: what they said themselves needs no name.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// Where they live: by which days are told.
-    pub zone: &'a TimeZone,
+    pub(crate) zone: &'a TimeZone,
 }
 
 /// What is shown, and the record of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RenderedContext {
-    pub lines: Vec<String>,
+pub(crate) struct RenderedContext {
+    pub(crate) lines: Vec<String>,
     /// Each memory and fact in them, in order.
-    pub recalled: Vec<RecallRecord>,
+    pub(crate) recalled: Vec<RecallRecord>,
     /// What nobody vouches for in them (row N6).
-    pub taint: Taint,
+    pub(crate) taint: Taint,
 }
 
 impl RecalledContext {
     /// As much of it as may be shown.
-    #[must_use]
-    pub fn shown(&self, reader: ContextReader<'_>, limits: RecallLimits) -> RenderedContext {
+    pub(crate) fn shown(&self, reader: ContextReader<'_>, limits: RecallLimits) -> RenderedContext {
         let facts = self.facts.iter().take(limits.facts);
         let asked: BTreeSet<String> = content_stems(&self.question).collect();
         let facts = facts.map(|fact| (fact_line(fact, reader), fact_record(fact, &asked), fact.taint.clone()));
@@ -101,7 +100,6 @@ impl RecalledContext {
 }
 
 /// The facts among what a run was told when it began: they stand first, behind the time and the person, a line each.
-#[must_use]
 pub(crate) fn facts_of(tail: &str) -> Vec<&str> {
     let mut lines = tail.lines().skip(BEFORE_FACTS);
     if lines.next() != Some(FACTS) {
@@ -158,11 +156,11 @@ fn answer_line(answer: &PastAnswer, reader: ContextReader<'_>) -> String {
     format!("- Hob said on {day}: {}{}", quoted(&answer.text, SAID_CHARS_MAX), asked.unwrap_or_default())
 }
 
-fn rival_line(rivals: &Rivalry, reader: ContextReader<'_>) -> String {
+fn rival_line(rivals: &FactConflict, reader: ContextReader<'_>) -> String {
     format!("- {}", cut(&rivals.question_line(reader.zone), RIVAL_CHARS_MAX))
 }
 
-fn rivalry_record(rivals: &Rivalry) -> RecallRecord {
+fn rivalry_record(rivals: &FactConflict) -> RecallRecord {
     RecallRecord { ask: true, ..RecallRecord::of_fact(rivals.rival.id, 0) }
 }
 
@@ -264,7 +262,7 @@ mod tests {
     #[test]
     fn a4_what_is_known_is_told_in_lines_and_recorded() {
         let rivals =
-            Rivalry { current: Fact { key: "car".to_owned(), ..known_as(5, "blue") }, rival: known_as(6, "red") };
+            FactConflict { current: Fact { key: "car".to_owned(), ..known_as(5, "blue") }, rival: known_as(6, "red") };
         let known = RecalledContext {
             question: "Which sisters are coming?".to_owned(),
             facts: vec![fact(3, "sister", "Anna, lives in Bergen"), fact(4, "bins", "on Tuesday")],
@@ -359,7 +357,7 @@ mod tests {
             let known = RecalledContext {
                 question: words[3].clone(),
                 facts: vec![fact(1, &words[0], &words[1])],
-                rivals: vec![Rivalry { current: rival(2), rival: rival(3) }],
+                rivals: vec![FactConflict { current: rival(2), rival: rival(3) }],
                 salient: vec![fragment(2, &words[2], &words[0])],
                 answers: vec![PastAnswer {
                     message: MessageId(4),

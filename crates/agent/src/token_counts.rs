@@ -15,7 +15,6 @@ pub struct TokenCountHistory(Mutex<HashMap<String, VecDeque<Sample>>>);
 
 impl TokenCountHistory {
     /// How the model's provider counts; none: the store was not asked yet.
-    #[must_use]
     pub fn calibration(&self, model: &str) -> Option<Calibration> {
         let mut latest = lock(&self.0);
         latest.get_mut(model).map(|samples| Calibration::from_samples(samples.make_contiguous()))

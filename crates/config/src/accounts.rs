@@ -18,7 +18,6 @@ type Personas = BTreeMap<String, String>;
 pub struct Account<'a, T> {
     /// What it is called.
     pub name: &'a str,
-    /// Its section.
     pub section: &'a T,
     platform: &'static str,
     is_first: bool,
@@ -77,13 +76,11 @@ impl Config {
         accounts("discord", self.discord.as_ref(), &self.discord_accounts)
     }
 
-    /// The mailboxes.
     pub fn mailboxes(&self) -> impl Iterator<Item = Account<'_, EmailConfig>> {
         accounts("email", self.email.as_ref(), &self.email_accounts)
     }
 
     /// The platforms on which people reach Hob.
-    #[must_use]
     pub fn channels(&self) -> Vec<ChannelKind> {
         let all = [
             (ChannelKind::Telegram, self.telegrams().next().is_some()),

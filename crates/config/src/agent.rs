@@ -79,7 +79,6 @@ impl Default for AgentConfig {
 
 impl AgentConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         if self.iterations_max > self.iterations_cap {

@@ -24,7 +24,6 @@ impl Default for ApprovalsConfig {
 
 impl ApprovalsConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         Vec::new()
     }

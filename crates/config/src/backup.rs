@@ -39,7 +39,6 @@ impl Default for BackupConfig {
 
 impl BackupConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let paths = [("dir", &self.dir), ("recipients_file", &self.recipients_file)];
         let paths = paths.into_iter().filter_map(|(key, path)| values::absolute_path(key, path.as_ref()?));

@@ -46,7 +46,6 @@ pub struct BudgetConfig {
 
 impl BudgetConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let money = [
             ("run_usd", self.run_usd),

@@ -22,10 +22,7 @@ pub enum Edit {
         value: Value,
     },
     /// A key, or a whole section, is taken away, so that the default holds.
-    Unset {
-        /// Which.
-        key: String,
-    },
+    Unset { key: String },
     /// Sections of their own, with their comments, are put at the end.
     Append {
         /// As they are to stand there.
@@ -35,25 +32,21 @@ pub enum Edit {
 
 impl Edit {
     /// A key gets what is written as TOML: `7`, `true`, `["a"]`; what is no TOML is taken as text.
-    #[must_use]
     pub fn set(key: &str, value: &str) -> Self {
         Self::set_value(key, value.trim().parse().unwrap_or_else(|_not_toml| Value::from(value)))
     }
 
     /// A key gets this value: a text stays one, whatever it looks like.
-    #[must_use]
     pub fn set_value(key: &str, value: impl Into<Value>) -> Self {
         Self::Set { key: key.to_owned(), value: value.into() }
     }
 
     /// A key is taken away.
-    #[must_use]
     pub fn unset(key: &str) -> Self {
         Self::Unset { key: key.to_owned() }
     }
 
     /// Sections of their own are put at the end.
-    #[must_use]
     pub fn append(text: &str) -> Self {
         Self::Append { text: text.to_owned() }
     }
@@ -87,7 +80,6 @@ pub(super) fn apply(text: &str, edits: &[Edit], secrets: Secrets) -> Result<(Str
 }
 
 /// Those that can be made: what is not there need not be taken away.
-#[must_use]
 pub fn possible(text: &str, edits: &[Edit]) -> Vec<Edit> {
     let is_there = |edit: &&Edit| match edit {
         Edit::Unset { key } => matches!(edit::get(text, key), Ok(Some(_))),

@@ -15,7 +15,7 @@ use crate::shape::{KeyShape, ValueShape};
 
 /// What a value is to be; without its field where it is one of a list or table.
 #[derive(Clone, Copy)]
-struct Wanted<'s> {
+struct ExpectedValue<'s> {
     shape: &'s ValueShape,
     field: Option<&'s KeyShape>,
 }
@@ -105,7 +105,8 @@ impl<'a> DocumentCheck<'a> {
             self.lines.insert(here.clone(), *line);
             match fields.iter().find(|field| field.name == *key) {
                 Some(field) => {
-                    let value = self.value(&here, *line, node, Wanted { shape: &field.shape, field: Some(field) });
+                    let value =
+                        self.value(&here, *line, node, ExpectedValue { shape: &field.shape, field: Some(field) });
                     clean.extend(value.map(|value| (key.clone(), value)));
                 }
                 None => self.unknown(at, key, *line, fields),
@@ -140,7 +141,7 @@ impl<'a> DocumentCheck<'a> {
         self.report(&here, line, "is not a known key", fix);
     }
 
-    fn number(&mut self, at: &str, line: usize, number: f64, what: Wanted<'_>) -> Option<Toml> {
+    fn number(&mut self, at: &str, line: usize, number: f64, what: ExpectedValue<'_>) -> Option<Toml> {
         match what.shape {
             ValueShape::Number { min, max } if (*min..=*max).contains(&number) => Some(Toml::Float(number)),
             _ => self.wrong(at, line, format!("is {number}"), what),
@@ -148,8 +149,8 @@ impl<'a> DocumentCheck<'a> {
     }
 
     /// The value in the form that serde reads; `None` if it is wrong.
-    fn value(&mut self, at: &str, line: usize, node: &DocumentNode, what: Wanted<'_>) -> Option<Toml> {
-        let Wanted { shape, field } = what;
+    fn value(&mut self, at: &str, line: usize, node: &DocumentNode, what: ExpectedValue<'_>) -> Option<Toml> {
+        let ExpectedValue { shape, field } = what;
         match (shape, &node.value) {
             (_, DocumentValue::Broken) => None,
             (ValueShape::Bool, DocumentValue::Bool(flag)) => Some(Toml::Boolean(*flag)),
@@ -190,7 +191,7 @@ impl<'a> DocumentCheck<'a> {
                 let mut one = |(index, node): (usize, &DocumentNode)| {
                     let here = key_path::item(at, index);
                     self.lines.insert(here.clone(), node.line);
-                    self.value(&here, node.line, node, Wanted { shape: item, field: None })
+                    self.value(&here, node.line, node, ExpectedValue { shape: item, field: None })
                 };
                 // Every item is looked at; a list that lost one would give the others the wrong number.
                 let clean: Vec<Option<Toml>> = items.iter().enumerate().map(&mut one).collect();
@@ -205,7 +206,7 @@ impl<'a> DocumentCheck<'a> {
                     let here = key_path::child(at, key);
                     self.lines.insert(here.clone(), *line);
                     clean.extend(
-                        self.value(&here, *line, node, Wanted { shape: item, field: None })
+                        self.value(&here, *line, node, ExpectedValue { shape: item, field: None })
                             .map(|value| (key.clone(), value)),
                     );
                 }
@@ -219,7 +220,13 @@ impl<'a> DocumentCheck<'a> {
     }
 
     /// Reports a value that is not of its shape.
-    fn wrong(&mut self, at: &str, line: usize, is: String, Wanted { shape, field }: Wanted<'_>) -> Option<Toml> {
+    fn wrong(
+        &mut self,
+        at: &str,
+        line: usize,
+        is: String,
+        ExpectedValue { shape, field }: ExpectedValue<'_>,
+    ) -> Option<Toml> {
         let fix = match shape {
             ValueShape::Section(_) if at.ends_with(']') => {
                 format!("write each as `[[{}]]`", key_path::parent(at).unwrap_or(at))

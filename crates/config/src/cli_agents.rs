@@ -49,7 +49,6 @@ impl Default for CliAgentConfig {
 
 impl CliAgentConfig {
     /// What cannot be, of the agent with this name.
-    #[must_use]
     pub fn validate(&self, name: &str) -> Vec<Finding> {
         let mut found = sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]);
         if !values::is_name(name) {

@@ -5,7 +5,6 @@ use crate::load::{self, LoadedConfig};
 use crate::switched_off::SectionOff;
 
 /// What is to be said of a config without problems: what is off, what is to be known, or that all is well.
-#[must_use]
 pub fn report_text(loaded: &LoadedConfig, off: &[SectionOff], env: &Environment) -> String {
     let Some(path) = &loaded.path else {
         let places: Vec<String> = load::usual_places(env).iter().map(|place| place.display().to_string()).collect();

@@ -63,7 +63,6 @@ impl Default for ContextConfig {
 
 impl ContextConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         if self.prune_keep_messages <= self.keep_messages {
             return Vec::new();

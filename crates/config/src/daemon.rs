@@ -55,7 +55,6 @@ impl Default for DaemonConfig {
 
 impl DaemonConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         if !is_log_filter(&self.log) {

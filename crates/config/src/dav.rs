@@ -59,7 +59,6 @@ pub struct DavConfig {
 
 impl DavConfig {
     /// What cannot be; `known` are the people that there are.
-    #[must_use]
     pub fn validate(&self, known: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
         let mut found: Vec<Finding> = values::check_http_url("url", &self.url).into_iter().collect();
         if self.user.contains(':') || self.user.chars().any(char::is_control) {
@@ -73,7 +72,6 @@ impl DavConfig {
 }
 
 /// What cannot be, in all of them.
-#[must_use]
 pub(super) fn validate_accounts(
     accounts: &BTreeMap<String, DavConfig>,
     people: &BTreeMap<String, PersonConfig>,

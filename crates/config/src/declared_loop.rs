@@ -82,7 +82,6 @@ pub enum TerminateWhen {
 
 impl LoopConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found: Vec<Finding> =
             self.terminate.iter().enumerate().flat_map(|(index, condition)| condition.validate(index)).collect();

@@ -83,7 +83,6 @@ pub(super) fn validate_use(
 }
 
 /// Finds what cannot be.
-#[must_use]
 pub fn validate(destinations: &BTreeMap<String, DestinationConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (name, destination) in destinations {

@@ -18,7 +18,6 @@ const SHOWN_CHARS_MAX: usize = 60;
 /// One key, or a section as a whole, that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its section.
     pub section: String,
     /// Its dotted path.
     pub key: String,
@@ -35,7 +34,6 @@ pub enum ShownValue {
     Value(String),
     /// It is a secret, or has some in it.
     Secret,
-    /// A section.
     Section,
 }
 
@@ -58,7 +56,6 @@ impl fmt::Display for Change {
 }
 
 /// All changes from `before` to `after`, in the order of their keys. A text that is not TOML has no keys.
-#[must_use]
 pub fn changes_between(before: &str, after: &str) -> Vec<Change> {
     let (before, after) = (before.parse::<Table>().unwrap_or_default(), after.parse::<Table>().unwrap_or_default());
     let mut changes = Vec::new();

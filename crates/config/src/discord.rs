@@ -73,7 +73,6 @@ fn api_url() -> String {
 
 impl DiscordConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let token_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');

@@ -20,7 +20,6 @@ pub(super) struct DocumentNode {
 /// What can stand in a document.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum DocumentValue {
-    /// A string.
     Text(String),
     /// A whole number; `None` if it is too big for 64 bits.
     Integer(Option<i64>),
@@ -30,7 +29,6 @@ pub(super) enum DocumentValue {
     Bool(bool),
     /// A date, a time or both.
     Date,
-    /// A list.
     List(Vec<DocumentNode>),
     /// A table, in whatever notation.
     Table(DocumentTable),

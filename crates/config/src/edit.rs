@@ -122,7 +122,6 @@ fn is_known(path: &[Key]) -> bool {
 }
 
 /// May only the owner change it? Whatever is not known to be harmless.
-#[must_use]
 pub fn is_owners(key: &str) -> bool {
     let Ok(path) = path(key) else { return true };
     let admins =
@@ -148,7 +147,6 @@ fn is_in_endpoint(path: &[Key], from: usize) -> bool {
 }
 
 /// Is it a secret, or can one stand in it?
-#[must_use]
 pub fn is_secret_key(key: &str) -> bool {
     path(key).is_ok_and(|path| is_secret(&path))
 }

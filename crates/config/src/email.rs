@@ -184,13 +184,11 @@ fn letter_mb_max() -> u32 {
 
 impl EmailConfig {
     /// Can nobody who writes be recognised? Then owners and members are strangers, whatever their addresses.
-    #[must_use]
-    pub fn recognises_nobody(&self) -> bool {
+    pub(crate) fn recognises_nobody(&self) -> bool {
         self.authserv_ids.is_empty() && !self.verify
     }
 
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         if !is_address(&self.address) {

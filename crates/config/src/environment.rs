@@ -14,7 +14,6 @@ pub struct Environment {
 
 impl Environment {
     /// This process's environment: the one place that reads it.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the environment that everything else is given")]
     pub fn of_process() -> Self {
         Self { variables: std::env::vars_os().collect(), working_dir: PathBuf::new() }
@@ -30,7 +29,6 @@ impl Environment {
     }
 
     /// The same with these variables set besides.
-    #[must_use]
     pub fn with(&self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut environment = self.clone();
         environment.variables.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
@@ -38,13 +36,11 @@ impl Environment {
     }
 
     /// The variable as it is, which may be empty.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
     /// The variable as text, if it is set, not empty, and UTF-8.
-    #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(OsStr::to_str).filter(|value| !value.is_empty())
     }
@@ -55,19 +51,16 @@ impl Environment {
     }
 
     /// The variable as a path seen from the working directory, if it is set and not empty.
-    #[must_use]
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).filter(|value| !value.is_empty()).map(|value| self.seen_from_here(Path::new(value)))
     }
 
     /// The variable as a path if it is absolute: what the XDG specification asks for.
-    #[must_use]
     pub fn absolute_path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
     /// `path` joined to the working directory unless it is absolute.
-    #[must_use]
     pub fn seen_from_here(&self, path: &Path) -> PathBuf {
         self.working_dir.join(path)
     }

@@ -19,7 +19,6 @@ const HEAD: &str = "\
 ";
 
 /// The text of `config.example.toml`.
-#[must_use]
 pub fn example() -> String {
     let mut out = HEAD.to_owned();
     section(&mut out, "", &shape::of::<Config>(), false);

@@ -23,7 +23,6 @@ pub struct GroupsConfig {
 }
 
 /// The group that a key names: platform, account and chat.
-#[must_use]
 pub fn parse(key: &str) -> Option<(ChannelKind, &str, &str)> {
     let (place, chat) = key.split_once(':')?;
     let (channel, account) = place.split_once('@').unwrap_or((place, DEFAULT_ACCOUNT));
@@ -36,7 +35,6 @@ pub fn parse(key: &str) -> Option<(ChannelKind, &str, &str)> {
 
 impl GroupsConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let wrong = self.chats.keys().filter(|key| parse(key).is_none());
         let why = "names no group, expected telegram, slack or discord, a colon, and the chat's id";

@@ -40,7 +40,6 @@ impl Default for GuardsConfig {
 
 impl GuardsConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let counted = [("identical_max", self.identical_max), ("pattern_max", self.pattern_max)];
         let extra_check = counted.into_iter().filter(|(_, max)| *max > self.window_calls).map(|(key, max)| {

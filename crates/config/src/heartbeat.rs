@@ -34,7 +34,6 @@ pub struct HeartbeatConfig {
 
 impl HeartbeatConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         self.file.iter().filter_map(|file| values::absolute_path("file", file)).collect()
     }

@@ -43,7 +43,6 @@ pub struct HomeAssistantConfig {
 
 impl HomeAssistantConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found: Vec<Finding> = values::check_http_url("url", &self.url).into_iter().collect();
         found.extend(values::header_secret("access_token", self.access_token.expose()));

@@ -88,7 +88,6 @@ impl HookConfig {
     }
 
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]);
         for (index, element) in self.command.iter().enumerate() {

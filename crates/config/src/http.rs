@@ -47,7 +47,6 @@ fn header() -> String {
 }
 
 /// Finds what keeps `name` from naming credentials.
-#[must_use]
 pub(super) fn validate_name(name: &str) -> Option<Finding> {
     let why = "cannot name credentials, expected a letter, then up to 63 letters, digits, `_` or `-`";
     (!values::is_name(name)).then(|| Finding::new(key_path::key(name), why, "rename it"))
@@ -55,7 +54,6 @@ pub(super) fn validate_name(name: &str) -> Option<Finding> {
 
 impl HttpConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         for (index, host) in self.hosts.iter().enumerate() {

@@ -39,8 +39,7 @@ pub enum KeychainError {
 
 impl KeychainError {
     /// What to do about it.
-    #[must_use]
-    pub fn fix(&self, name: &str) -> String {
+    pub(crate) fn fix(&self, name: &str) -> String {
         match self {
             Self::NotBuilt => {
                 "use `file:/path` or `cred:NAME`, or build with `cargo build --release --features keyring`".to_owned()

@@ -262,7 +262,6 @@ pub struct Config {
 
 impl Config {
     /// What the sections find wrong with their values, beyond what the types can say.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut all = Vec::new();
         let mut take = |section: &str, found: Vec<Finding>| all.extend(found.into_iter().map(|f| f.within(section)));
@@ -388,7 +387,6 @@ impl Config {
     }
 
     /// Whether people reach Hob by anything but the terminal.
-    #[must_use]
     pub fn has_channel(&self) -> bool {
         !self.channels().is_empty()
     }

@@ -47,7 +47,6 @@ pub struct LoadNote {
     pub key: String,
     /// The key's line.
     pub line: Option<usize>,
-    /// What it is.
     pub what: String,
     /// What to do about it.
     pub fix: String,
@@ -73,13 +72,11 @@ impl LoadedConfig {
     }
 
     /// What of it, and of `env`, must never be seen.
-    #[must_use]
     pub fn secrets(&self, env: &Environment) -> Vec<Secret> {
         secrets::of_environment(env).into_iter().chain(self.hidden.iter().cloned()).collect()
     }
 
     /// What was found in the config beyond its own checks, as problems of its file; none: nothing was.
-    #[must_use]
     pub fn problems(&self, findings: Vec<Finding>) -> Option<Problems> {
         let file = self.path.as_deref().filter(|_| !findings.is_empty())?;
         let mut table = document::parse(file, self.source.expose()).ok()?;
@@ -89,7 +86,6 @@ impl LoadedConfig {
     }
 
     /// Whether a channel is off that the file has.
-    #[must_use]
     pub fn lacks_a_channel(&self) -> bool {
         self.off.iter().any(SectionOff::is_channel)
     }
@@ -175,7 +171,6 @@ pub enum LoadError {
 
 impl LoadError {
     /// The file that it is about.
-    #[must_use]
     pub fn path(&self) -> &Path {
         match self {
             Self::NotFound { path, .. }
@@ -325,7 +320,6 @@ pub(super) fn usual_places(env: &Environment) -> Vec<PathBuf> {
 }
 
 /// Where a config belongs that is to be made.
-#[must_use]
 pub fn usual_place(env: &Environment) -> Option<PathBuf> {
     env.absolute_path("HOME").map(|home| home.join(".config/hob/config.toml"))
 }

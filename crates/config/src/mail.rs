@@ -142,7 +142,6 @@ impl MailConfig {
 }
 
 /// What cannot be, in all of them.
-#[must_use]
 pub(super) fn validate_accounts(
     accounts: &BTreeMap<String, MailConfig>,
     people: &BTreeMap<String, PersonConfig>,

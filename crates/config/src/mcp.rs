@@ -117,7 +117,6 @@ pub struct UndoConfig {
 
 impl UndoConfig {
     /// The rule that it is, and what of it cannot be.
-    #[must_use]
     pub fn rule(&self, key: &str, of: &str) -> (UndoRule, Vec<Finding>) {
         let (mut with, mut found) = (BTreeMap::new(), Vec::new());
         for (name, written) in &self.with {
@@ -186,7 +185,6 @@ impl Default for McpConfig {
 
 impl McpConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::from_iter(self.way());
         for (index, element) in self.command.iter().enumerate() {

@@ -117,7 +117,6 @@ impl Default for EmbeddingConfig {
 
 impl MemoryConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         self.embedding.validate().into_iter().map(|finding| finding.within("embedding")).collect()
     }

@@ -18,7 +18,6 @@ pub struct UsdPerMillion(u64);
 
 impl UsdPerMillion {
     /// Millionths of a dollar for a million tokens.
-    #[must_use]
     pub fn micro_usd(self) -> u64 {
         self.0
     }
@@ -64,7 +63,6 @@ pub struct ModelConfig {
 
 impl ModelConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let priced =
@@ -93,8 +91,7 @@ impl ModelConfig {
 }
 
 /// Finds what keeps `label` from naming a model.
-#[must_use]
-pub fn validate_label(label: &str) -> Vec<Finding> {
+pub(crate) fn validate_label(label: &str) -> Vec<Finding> {
     if is_label(label) {
         return Vec::new();
     }
@@ -107,8 +104,7 @@ pub fn validate_label(label: &str) -> Vec<Finding> {
 }
 
 /// Finds what keeps each alias from being one.
-#[must_use]
-pub fn validate_aliases(aliases: &BTreeMap<String, String>) -> Vec<Finding> {
+pub(crate) fn validate_aliases(aliases: &BTreeMap<String, String>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (alias, label) in aliases {
         let key = key_path::key(alias);

@@ -52,7 +52,6 @@ pub(super) fn account_name(name: &str) -> Option<Finding> {
 }
 
 /// Finds what cannot be.
-#[must_use]
 pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut ids: BTreeMap<(&str, i64), &str> = BTreeMap::new();

@@ -83,7 +83,6 @@ pub struct PersonaConfig {
 
 impl PersonaConfig {
     /// What cannot be, given the modules that there are.
-    #[must_use]
     pub fn validate(&self, modules: &BTreeSet<&str>) -> Vec<Finding> {
         let mut found = Vec::new();
         found.extend(validate_modules("modules", &self.modules, modules));

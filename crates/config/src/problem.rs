@@ -23,7 +23,6 @@ pub struct Finding {
 
 impl Finding {
     /// A finding about one key.
-    #[must_use]
     pub fn new(key: impl Into<String>, why: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { key: key.into(), with: Vec::new(), why: why.into(), fix: fix.into() }
     }
@@ -56,7 +55,6 @@ impl Finding {
 /// One thing that is wrong with a config file. Its text never holds a value that could be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// The file.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
@@ -100,7 +98,6 @@ impl Problems {
         Self(vec![problem])
     }
 
-    /// Each problem.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.0.iter()
     }

@@ -177,7 +177,6 @@ fn idle_timeout_secs() -> u64 {
 
 impl ProviderConfig {
     /// This kind with every default: what a provider found without a config has.
-    #[must_use]
     pub fn new(kind: ProviderKind) -> Self {
         Self {
             kind,
@@ -197,7 +196,6 @@ impl ProviderConfig {
     }
 
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = endpoint(self.kind, self.base_url.as_deref(), self.api_key.as_ref());
         for (index, fallback) in self.fallbacks.iter().enumerate() {

@@ -36,7 +36,6 @@ impl Default for QuotaConfig {
 
 impl QuotaConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let Some(user) = self.user_month_tokens.filter(|user| *user < self.guest_month_tokens) else {
             return Vec::new();

@@ -17,7 +17,6 @@ says the same as a file that can be copied from. `hob config check` says what is
 ";
 
 /// The text of `docs/config.md`.
-#[must_use]
 pub fn page() -> String {
     let mut out = HEAD.to_owned();
     sections(&mut out, "", &shape::of::<Config>());

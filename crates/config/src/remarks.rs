@@ -15,7 +15,6 @@ const VERIFY: &str =
 
 impl Config {
     /// The sections that cannot do what they are there for.
-    #[must_use]
     pub fn remarks(&self) -> Vec<LoadNote> {
         let deaf = self.mailboxes().filter(|mailbox| mailbox.section.recognises_nobody());
         let what = || NOBODY.to_owned();

@@ -6,17 +6,17 @@ use crate::load::LoadNote;
 
 /// A key under a new name.
 #[derive(Debug, Clone, Copy)]
-pub struct RenamedKey {
+pub(crate) struct RenamedKey {
     /// Its old path; `*` is any name.
-    pub from: &'static [&'static str],
+    pub(crate) from: &'static [&'static str],
     /// What it is called now, at the same place but for its last steps; as many `*` as in `from`.
-    pub to: &'static [&'static str],
+    pub(crate) to: &'static [&'static str],
     /// Since which version.
-    pub since: &'static str,
+    pub(crate) since: &'static str,
 }
 
 /// All of them, since the first release.
-pub const RENAMED: [RenamedKey; 0] = [];
+pub(crate) const RENAMED: [RenamedKey; 0] = [];
 
 /// An old and a new name that both stand in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,7 +15,6 @@ const VARIABLE: &str = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}";
 const REFERENCE: &str = "^(file|cred|keychain):.+";
 
 /// The schema, as JSON in the draft of 2020-12.
-#[must_use]
 pub fn schema() -> String {
     let mut schema = plain(secrets::schema());
     schema["title"] = "Hob's config.toml".into();

@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::keychain::{self, KeychainError};
 
 /// The biggest file that is read as a secret, in bytes.
-pub const SECRET_BYTES_MAX: u64 = 64 * 1024;
+pub(crate) const SECRET_BYTES_MAX: u64 = 64 * 1024;
 /// Where systemd puts a unit's credentials.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 /// Where Docker, Podman and Kubernetes usually mount secrets: readable for all, as whoever is in the container may.
@@ -42,7 +42,6 @@ impl fmt::Display for Reference {
 
 impl Reference {
     /// What the text of a secret key refers to; none: it is the secret.
-    #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         match kind {
@@ -56,14 +55,13 @@ impl Reference {
 
 /// Why a secret cannot be had. None of it is the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SecretError {
+pub(crate) enum SecretError {
     /// Nothing is named, or more than a name.
     NoName(Reference),
     /// The file cannot be read.
     Unreadable(PathBuf, io::ErrorKind),
     /// It is not a file.
     NotAFile(PathBuf),
-    /// It is too big.
     TooBig(PathBuf),
     /// It is not text.
     NotUtf8(PathBuf),
@@ -83,8 +81,7 @@ pub enum SecretError {
 
 impl SecretError {
     /// What is wrong, and what to do.
-    #[must_use]
-    pub fn words(&self) -> (String, String) {
+    pub(crate) fn words(&self) -> (String, String) {
         let say = |why: String, fix: &str| (why, fix.to_owned());
         match self {
             Self::NoName(reference) => say(
@@ -146,7 +143,7 @@ fn kind(reference: &Reference) -> &'static str {
 }
 
 /// From where secrets are fetched.
-pub struct SecretSources<'a> {
+pub(crate) struct SecretSources<'a> {
     env: &'a Environment,
     /// The config's folder, where relative paths begin.
     folder: &'a Path,
@@ -154,18 +151,15 @@ pub struct SecretSources<'a> {
 
 impl<'a> SecretSources<'a> {
     /// Those of this environment, for the config `file`.
-    #[must_use]
-    pub fn of(file: &'a Path, env: &'a Environment) -> Self {
+    pub(crate) fn of(file: &'a Path, env: &'a Environment) -> Self {
         Self { env, folder: file.parent().unwrap_or(Path::new("")) }
     }
 
-    /// The environment.
     pub(super) fn env(&self) -> &Environment {
         self.env
     }
 
-    /// The secret.
-    pub fn fetch(&self, reference: &Reference) -> Result<String, SecretError> {
+    pub(crate) fn fetch(&self, reference: &Reference) -> Result<String, SecretError> {
         match reference {
             Reference::File(path) if path.as_os_str().is_empty() => Err(SecretError::NoName(reference.clone())),
             Reference::File(path) => {

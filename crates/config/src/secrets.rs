@@ -21,7 +21,6 @@ pub(super) fn in_document(table: &DocumentTable, schema: &Json) -> Vec<Secret> {
 }
 
 /// The secrets of the environment itself.
-#[must_use]
 pub fn of_environment(env: &Environment) -> Vec<Secret> {
     let secret = |(name, value): (&str, &str)| {
         let named = NAMES.iter().any(|end| name.to_ascii_uppercase().ends_with(end));

@@ -17,19 +17,34 @@ const ITEMS_MAX: usize = 1000;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ValueShape {
     /// Text of so many characters.
-    Text { min: usize, max: usize },
+    Text {
+        min: usize,
+        max: usize,
+    },
     /// One of a few words, each with what it means.
     Choice(Vec<(String, String)>),
     /// A whole number within limits.
-    Integer { min: i64, max: i64 },
+    Integer {
+        min: i64,
+        max: i64,
+    },
     /// A number within limits, with a point or without.
-    Number { min: f64, max: f64 },
+    Number {
+        min: f64,
+        max: f64,
+    },
     /// True or false.
     Bool,
-    /// A list.
-    List { item: Box<Self>, min: usize, max: usize },
+    List {
+        item: Box<Self>,
+        min: usize,
+        max: usize,
+    },
     /// A table whose keys the user names; `name` is an example.
-    Map { item: Box<Self>, name: String },
+    Map {
+        item: Box<Self>,
+        name: String,
+    },
     /// A table with known keys, in the order of the type.
     Section(Vec<KeyShape>),
 }

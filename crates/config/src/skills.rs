@@ -21,7 +21,6 @@ pub struct SkillsConfig {
 
 impl SkillsConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let dirs = self.dirs.iter().enumerate();
         dirs.flat_map(|(index, dir)| values::absolute_path(&key_path::item("dirs", index), dir)).collect()

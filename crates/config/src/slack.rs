@@ -76,14 +76,12 @@ fn is_id(text: &str, kinds: &[char]) -> bool {
 }
 
 /// Is it the id of a member?
-#[must_use]
 pub fn is_member(text: &str) -> bool {
     is_id(text, &['U', 'W'])
 }
 
 impl SlackConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let tokens = [

@@ -49,7 +49,6 @@ pub struct SpeechConfig {
 
 impl SpeechConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let who = match (&self.base_url, self.command.first()) {
             (None, None) => Some(Finding::new(

@@ -21,7 +21,6 @@ pub struct StateConfig {
 
 impl StateConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         self.dir.iter().filter_map(|dir| values::absolute_path("dir", dir)).collect()
     }

@@ -30,7 +30,6 @@ pub struct SectionOff {
 
 impl SectionOff {
     /// Whether people speak with Hob over it.
-    #[must_use]
     pub fn is_channel(&self) -> bool {
         let first = self.section.split('.').next().unwrap_or_default();
         ["telegram", "slack", "discord", "email"].contains(&first.trim_end_matches("_accounts"))
@@ -119,7 +118,6 @@ pub(super) fn section_that_can_be_off(steps: &[PathStep]) -> Option<(usize, OffM
     all.map(|(pattern, how)| (pattern.len(), *how)).max_by_key(|(steps, _)| *steps)
 }
 
-/// Sections to be switched off.
 #[derive(Default)]
 pub(super) struct SectionsToSwitchOff {
     pub(super) told: Vec<SectionOff>,

@@ -77,7 +77,6 @@ fn poll_timeout_secs() -> u64 {
 
 impl TelegramConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let token_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '-');

@@ -43,7 +43,6 @@ impl Default for TelemetryConfig {
 
 impl TelemetryConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found: Vec<Finding> = self.otlp.iter().filter_map(|url| values::check_http_url("otlp", url)).collect();
         for (name, value) in &self.headers {

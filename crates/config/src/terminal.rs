@@ -67,7 +67,6 @@ impl Default for TerminalConfig {
 
 impl TerminalConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         self.shell.iter().flat_map(|shell| values::absolute_path("shell", shell)).collect()
     }

@@ -105,7 +105,6 @@ pub const SESSION_ID: &str = "_session_id";
 pub const UNTRUSTED_SOURCE: &str = "_untrusted_source";
 
 /// Whether Hob fills this parameter itself.
-#[must_use]
 pub fn is_injected(name: &str) -> bool {
     matches!(name, SESSION_ID | UNTRUSTED_SOURCE)
 }
@@ -115,14 +114,12 @@ fn is_parameter(name: &str) -> bool {
 }
 
 /// The parameter an element of a command stands for, if it is exactly `{name}`.
-#[must_use]
 pub fn placeholder(element: &str) -> Option<&str> {
     element.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).filter(|name| is_parameter(name))
 }
 
 impl ToolConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         for (index, element) in self.command.iter().enumerate() {

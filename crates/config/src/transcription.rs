@@ -41,7 +41,6 @@ impl TranscriptionConfig {
     pub const OPENAI: &str = "https://api.openai.com/v1";
 
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let url = values::check_http_url("base_url", &self.base_url);
         let key = self.api_key.as_ref().and_then(|key| values::header_secret("api_key", key.expose()));

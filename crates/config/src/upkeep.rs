@@ -55,7 +55,6 @@ const OUTBOX_DAYS_MIN: u32 = 7;
 
 impl UpkeepConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let at_least = [
             ("outbox_days", self.outbox_days, OUTBOX_DAYS_MIN, "so long a message may be tried"),

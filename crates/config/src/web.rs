@@ -56,7 +56,6 @@ pub struct SearchConfig {
 
 impl WebConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         for (index, text) in self.allow.iter().enumerate() {

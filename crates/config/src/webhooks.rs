@@ -41,7 +41,6 @@ pub struct ListenAddress {
 
 impl ServerConfig {
     /// Where it listens; none: nowhere.
-    #[must_use]
     pub fn listens(&self, environment: &Environment) -> Option<ListenAddress> {
         let said = self.listen.as_deref().or_else(|| environment.text("HOB_LISTEN"));
         let address = said.unwrap_or(LISTEN).to_owned();
@@ -49,7 +48,6 @@ impl ServerConfig {
     }
 
     /// Whether the file says that it does not listen.
-    #[must_use]
     pub fn is_off(&self) -> bool {
         self.listen.as_deref() == Some(OFF)
     }
@@ -60,13 +58,11 @@ impl ServerConfig {
     }
 
     /// The address from outside.
-    #[must_use]
     pub fn public(&self) -> Option<url::Url> {
         self.public_url.as_deref()?.parse().ok()
     }
 
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         if self.listen.as_deref().is_some_and(|listen| listen != OFF && listen.parse::<SocketAddr>().is_err()) {

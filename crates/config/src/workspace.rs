@@ -39,7 +39,6 @@ impl Default for WorkspaceConfig {
 
 impl WorkspaceConfig {
     /// What cannot be.
-    #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found: Vec<Finding> = self.dir.iter().flat_map(|dir| values::absolute_path("dir", dir)).collect();
         for (key, dirs) in [("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)] {

@@ -23,7 +23,6 @@ pub fn named(name: &str) -> Result<TimeZone, jiff::Error> {
 }
 
 /// The machine's own zone; none: it cannot be told.
-#[must_use]
 pub fn of_machine(environment: &Environment) -> Option<TimeZone> {
     // That variable has a grammar of its own.
     let linked = environment.get("TZ").is_none().then(|| fs::read_link(LOCAL).ok()).flatten();

@@ -64,7 +64,6 @@ pub fn read(path: &str, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
 }
 
 /// A file that was sent to the terminal.
-#[must_use]
 pub fn shown(file: &OutgoingFile) -> String {
     format!("[{} ({} bytes): {}]", file.name, file.bytes, file.path.display())
 }

@@ -30,7 +30,6 @@ pub use attach::{read as read_attachment, shown};
 pub const LOCAL: &str = "local";
 
 /// A conversation that is held at a terminal.
-#[must_use]
 pub fn place(chat: &str) -> Conversation {
     Conversation {
         channel: ChannelKind::Terminal,
@@ -41,7 +40,6 @@ pub fn place(chat: &str) -> Conversation {
 }
 
 /// The one that is held where nothing else is said.
-#[must_use]
 pub fn local() -> Conversation {
     place(LOCAL)
 }
@@ -81,7 +79,7 @@ impl Ports {
             happening: InboundEvent::Posted { text },
             sent_at: self.clock.now(),
             attachments,
-            circumstances: MessageMetadata::default(),
+            metadata: MessageMetadata::default(),
         };
         self.intake.accept(inbound).await
     }

@@ -46,7 +46,6 @@ pub struct Size {
 
 impl Size {
     /// As large as that, or as the least that is laid out for; a terminal that does not tell (zero) has 80 by 24.
-    #[must_use]
     pub fn of(columns: usize, rows: usize) -> Self {
         let or = |told: usize, usual: usize, least: usize| if told == 0 { usual } else { told.max(least) };
         Self { columns: or(columns, 80, COLUMNS_MIN), rows: or(rows, 24, ROWS_MIN) }

@@ -81,7 +81,6 @@ impl Runs {
 
 impl Console<io::Stdout> {
     /// For a person at a terminal.
-    #[must_use]
     pub fn terminal(page: TerminalPage) -> Self {
         Self::new(ReplyOutput::Drawn(page))
     }
@@ -89,7 +88,6 @@ impl Console<io::Stdout> {
 
 impl<W: Write + Send + 'static> Console<W> {
     /// For a program that reads: each reply is printed whole, and nothing else is.
-    #[must_use]
     pub fn pipe(out: W) -> Self {
         Self::new(ReplyOutput::Pipe(out))
     }
@@ -108,7 +106,6 @@ impl<W: Write + Send + 'static> Console<W> {
     }
 
     /// Whether an answer is being worked on, or will be.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         let is_awaited = lock(&self.screen).awaiting;
         let runs = self.runs.borrow();

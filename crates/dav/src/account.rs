@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use crate::client::{BYTES_MAX, Client, Kind, Resource};
-use crate::discovery::{Collection, Found, discover};
+use crate::discovery::{AccountCollections, Collection, discover};
 use crate::entry::{self, Entry, Owner};
 use crate::error::DavError;
 use crate::reading;
@@ -54,7 +54,7 @@ pub struct Settings {
 }
 
 /// What is known of an account, and since when.
-type Known = Mutex<Option<(Timestamp, Arc<Found>)>>;
+type Known = Mutex<Option<(Timestamp, Arc<AccountCollections>)>>;
 
 pub struct Account {
     /// As its section has it.
@@ -75,13 +75,11 @@ impl Account {
     }
 
     /// Its server.
-    #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// What of this kind it has.
-    pub async fn found(&self, kind: Kind, now: Timestamp) -> Result<Arc<Found>, DavError> {
+    pub async fn found(&self, kind: Kind, now: Timestamp) -> Result<Arc<AccountCollections>, DavError> {
         let known = if kind == Kind::Calendar { &self.calendars } else { &self.books };
         let mut known = known.lock().await;
         if let Some((since, found)) = known.as_ref().filter(|(since, _)| now.duration_since(*since) < KNOWN_FOR) {
@@ -94,8 +92,7 @@ impl Account {
     }
 
     /// What its people are invited under: their addresses, and what the server itself calls them.
-    #[must_use]
-    pub fn addresses(&self, found: &Found) -> Vec<String> {
+    pub fn addresses(&self, found: &AccountCollections) -> Vec<String> {
         let own = self.settings.addresses.iter().map(|address| address.to_lowercase());
         own.chain(found.addresses.iter().cloned()).collect()
     }
@@ -107,7 +104,7 @@ impl Account {
     pub(crate) async fn query<'a>(
         &self,
         kind: Kind,
-        found: &'a Found,
+        found: &'a AccountCollections,
         filter: &str,
     ) -> Result<Vec<(&'a Collection, Vec<Resource>)>, DavError> {
         let (mut answered, mut left) = (Vec::new(), BYTES_MAX);
@@ -178,8 +175,6 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// These.
-    #[must_use]
     pub fn new(all: Vec<Account>, store: Store, home: TimeZone, rng: Arc<dyn Rng>) -> Self {
         Self { all: all.into_iter().map(Arc::new).collect(), store, home, rng }
     }
@@ -189,16 +184,19 @@ impl Accounts {
     ///
     /// # Errors
     /// When the database does not say who somebody is.
-    pub async fn of(&self, principal: &Principal, schema_at: Sight) -> Result<Vec<Arc<Account>>, StoreError> {
+    pub async fn of(
+        &self,
+        principal: &Principal,
+        schema_at: AccountVisibility,
+    ) -> Result<Vec<Arc<Account>>, StoreError> {
         let Some(asker) = Asker::of(&self.store, principal).await? else { return Ok(Vec::new()) };
         let may = |account: &&Arc<Account>| {
             let Settings { people, busy_for, .. } = &account.settings;
-            people.include(&asker) || (schema_at == Sight::Busy && busy_for.include(&asker))
+            people.include(&asker) || (schema_at == AccountVisibility::Busy && busy_for.include(&asker))
         };
         Ok(self.all.iter().filter(may).cloned().collect())
     }
 
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.all.iter().map(|account| account.settings.name.clone()).collect()
     }
@@ -206,7 +204,7 @@ impl Accounts {
 
 /// What of an account is to be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum AccountVisibility {
     Whole,
     /// When its people are busy.
     Busy,

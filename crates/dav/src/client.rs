@@ -29,7 +29,7 @@ const SPREAD: [&str; 1] = [".icloud.com"];
 
 /// How a thing may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard<'a> {
+pub(crate) enum WritePrecondition<'a> {
     /// It must not be there.
     New,
     /// It must be as it was with this tag.
@@ -181,7 +181,7 @@ impl Client {
     }
 
     /// Writes an entry.
-    pub(crate) async fn put(&self, href: &str, text: String, guard: Guard<'_>) -> Result<(), DavError> {
+    pub(crate) async fn put(&self, href: &str, text: String, guard: WritePrecondition<'_>) -> Result<(), DavError> {
         let mut headers = guarded(guard)?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/calendar; charset=utf-8"));
         self.change("PUT", href, headers, Some(text)).await
@@ -189,7 +189,7 @@ impl Client {
 
     /// Takes an entry away.
     pub(crate) async fn delete(&self, href: &str, etag: &str) -> Result<(), DavError> {
-        self.change("DELETE", href, guarded(Guard::As(etag))?, None).await
+        self.change("DELETE", href, guarded(WritePrecondition::As(etag))?, None).await
     }
 
     async fn change(&self, method: &str, href: &str, headers: HeaderMap, body: Option<String>) -> Result<(), DavError> {
@@ -205,11 +205,11 @@ impl Client {
     }
 }
 
-fn guarded(guard: Guard<'_>) -> Result<HeaderMap, DavError> {
+fn guarded(guard: WritePrecondition<'_>) -> Result<HeaderMap, DavError> {
     let mut headers = HeaderMap::new();
     let (name, value) = match guard {
-        Guard::New => (IF_NONE_MATCH, "*"),
-        Guard::As(etag) => (IF_MATCH, etag),
+        WritePrecondition::New => (IF_NONE_MATCH, "*"),
+        WritePrecondition::As(etag) => (IF_MATCH, etag),
     };
     headers.insert(name, HeaderValue::from_str(value).map_err(|error| DavError::Unreadable(error.to_string()))?);
     Ok(headers)

@@ -17,7 +17,7 @@ pub struct Contact {
     /// Their addresses of mail.
     pub emails: Vec<String>,
     /// Their telephones.
-    pub phones: Vec<String>,
+    pub(crate) phones: Vec<String>,
     /// Where they live or work.
     pub places: Vec<String>,
     pub birthday: Option<Birthday>,
@@ -36,7 +36,6 @@ pub struct Birthday {
 
 impl Birthday {
     /// The text of a card: `19801203`, `1980-12-03`, `--1203`, `--12-03`, each perhaps with a time.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().split(['T', ' ']).next()?;
         let (year, rest) = match text.strip_prefix("--") {
@@ -55,7 +54,6 @@ impl Birthday {
     }
 
     /// The next day on which it is, from this one on; on 28 February where that year has no 29th.
-    #[must_use]
     pub fn next(&self, from: Date) -> Option<Date> {
         let in_year = |year| {
             Date::new(year, self.month, self.day).or_else(|_no_such_day| Date::new(year, self.month, self.day - 1)).ok()
@@ -66,7 +64,6 @@ impl Birthday {
 
 impl Contact {
     /// The somebody of a card; none: it is no card, or nameless.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let card = Component::parse(text, "VCARD")?;
         let short = |words: &str| words.trim().chars().take(CHARS_MAX).collect::<String>();
@@ -94,7 +91,6 @@ impl Contact {
     }
 
     /// Does each of the words stand in it?
-    #[must_use]
     pub fn has(&self, words: &str) -> bool {
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
         let own = [&self.name].into_iter().chain(&self.organization).chain(&self.emails).chain(&self.places);

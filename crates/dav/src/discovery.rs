@@ -21,15 +21,13 @@ pub struct Collection {
 
 impl Collection {
     /// The last part of its path, by which it is told from others.
-    #[must_use]
     pub fn key(&self) -> &str {
         self.href.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
     }
 }
 
-/// What an account has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct AccountCollections {
     pub collections: Vec<Collection>,
     /// What it is invited under: addresses of mail, and what the server itself calls its people.
     pub addresses: Vec<String>,
@@ -41,7 +39,7 @@ const PRINCIPAL: &str = "<d:current-user-principal/><d:resourcetype/>";
 ///
 /// # Errors
 /// When the server does not answer, or has nothing of the kind.
-pub async fn discover(client: &Client, kind: Kind) -> Result<Found, DavError> {
+pub async fn discover(client: &Client, kind: Kind) -> Result<AccountCollections, DavError> {
     let (principal, at) = principal(client, kind).await?;
     let prefix = kind.prefix();
     let home = kind.home_set();
@@ -67,7 +65,7 @@ pub async fn discover(client: &Client, kind: Kind) -> Result<Found, DavError> {
         return Err(DavError::Nothing(if kind == Kind::Calendar { "calendar" } else { "address book" }));
     }
     let addresses = addresses.iter().map(|address| plain_address(address)).filter(|address| !address.is_empty());
-    Ok(Found { collections, addresses: addresses.collect() })
+    Ok(AccountCollections { collections, addresses: addresses.collect() })
 }
 
 /// The account's user, and where it was asked for. What `url` names goes first where it leads somewhere: it may be a collection.

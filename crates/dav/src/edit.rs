@@ -63,7 +63,7 @@ pub struct Reply<'a> {
 
 /// A new beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum NewStart {
     /// Another day; at the same time, where there is one.
     Day(Date),
     /// A time on the household's clock.
@@ -74,7 +74,7 @@ pub enum Start {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
     /// When it begins.
-    pub start: Option<Start>,
+    pub start: Option<NewStart>,
     /// How long it is.
     pub length: Option<Length>,
     /// What it is called.
@@ -108,7 +108,6 @@ pub struct NewEntry {
 }
 
 /// A calendar with a new entry.
-#[must_use]
 pub fn created(new: &NewEntry, signature: Signature<'_>) -> Component {
     let mut event = Component::new("VEVENT");
     let mut calendar = Component::new("VCALENDAR");
@@ -140,21 +139,18 @@ pub fn created(new: &NewEntry, signature: Signature<'_>) -> Component {
 }
 
 /// Was it this call that changed the calendar last?
-#[must_use]
-pub fn is_signed(calendar: &Component, call: &str) -> bool {
+pub(crate) fn is_signed(calendar: &Component, call: &str) -> bool {
     calendar.inner("VEVENT").any(|event| event.line(SIGNED).is_some_and(|line| line.value == call))
 }
 
 /// The component that says how an entry, or one time of it, is.
-#[must_use]
-pub fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &SeriesPart) -> Option<&'a Component> {
+pub(crate) fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &SeriesPart) -> Option<&'a Component> {
     let index = exception(calendar, zones, what).or_else(|| master(calendar))?;
     calendar.inner("VEVENT").nth(index)
 }
 
 /// Whoever gets a letter if this of an entry is changed or called off: all that take part besides the account's own. What is done to
 /// one time of a series may be written into the series.
-#[must_use]
 pub fn told(calendar: &Component, zones: &Zones<'_>, what: &SeriesPart, own: &[String]) -> Vec<String> {
     let (first, other) = (master(calendar), exception(calendar, zones, what));
     let is_meant = |index: usize| *what == SeriesPart::Whole || first == Some(index) || other == Some(index);
@@ -209,7 +205,7 @@ pub fn change(
 }
 
 /// Calls off one time of a series.
-pub fn call_off(calendar: &mut Component, original: &When, signature: Signature<'_>) -> Result<(), EditError> {
+pub(crate) fn call_off(calendar: &mut Component, original: &When, signature: Signature<'_>) -> Result<(), EditError> {
     let zones = Zones::of(calendar, signature.home);
     let at = master(calendar).ok_or(EditError::Gone)?;
     let replaced = exception(calendar, &zones, &SeriesPart::Once(original.clone()));
@@ -290,7 +286,6 @@ fn own_component(calendar: &mut Component, zones: &Zones<'_>, original: &When) -
     Ok(calendar.inner("VEVENT").count() - 1)
 }
 
-/// Has an event be then, and so long.
 fn place(event: &mut Component, zones: &Zones<'_>, start: &When, long: Span) {
     let line = zones.line("DTSTART", start, event.line("DTSTART"));
     let end = start.after(long).unwrap_or_else(|| start.clone());
@@ -307,15 +302,14 @@ fn moved(old: &When, change: &Change, home: &TimeZone) -> When {
     let zoned = |at: DateTime| at.to_zoned(home.clone()).map(When::At);
     match (change.start, old) {
         (None, _) => old.clone(),
-        (Some(Start::Day(day)), When::Day(_)) => When::Day(day),
-        (Some(Start::Day(day)), When::At(at)) => {
+        (Some(NewStart::Day(day)), When::Day(_)) => When::Day(day),
+        (Some(NewStart::Day(day)), When::At(at)) => {
             zoned(day.to_datetime(at.with_time_zone(home.clone()).time())).unwrap_or_else(|_| old.clone())
         }
-        (Some(Start::At(at)), _) => zoned(at).unwrap_or_else(|_| old.clone()),
+        (Some(NewStart::At(at)), _) => zoned(at).unwrap_or_else(|_| old.clone()),
     }
 }
 
-/// How long it is then.
 fn lasting(new: &When, old: &When, long: Span, change: &Change) -> Span {
     match (change.length, new, old) {
         (Some(Length::Days(days)), ..) => days.days(),

@@ -34,7 +34,6 @@ pub struct Participant {
     /// Their address, in lower case.
     pub address: String,
     pub name: Option<String>,
-    /// What they have answered.
     pub answer: &'static str,
     /// Whether they have called the others together.
     pub organizer: bool,
@@ -46,7 +45,7 @@ pub struct Entry {
     /// By which it is called again.
     pub id: EntryId,
     /// What it says, in common with the other times of its series.
-    pub said: Arc<Said>,
+    pub said: Arc<EntryText>,
     pub start: When,
     /// Until when.
     pub end: When,
@@ -56,7 +55,7 @@ pub struct Entry {
 
 /// What a component says, whichever time of it is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct EntryText {
     /// What it is called.
     pub title: String,
     pub place: Option<String>,
@@ -71,7 +70,7 @@ pub struct Said {
     digest: String,
 }
 
-impl Said {
+impl EntryText {
     fn of(event: &Component, addresses: &[String]) -> Self {
         let is_own = |one: &Participant| addresses.contains(&one.address);
         let (own, others): (Vec<Participant>, Vec<Participant>) = participants(event).into_iter().partition(is_own);
@@ -94,8 +93,7 @@ impl Said {
     }
 
     /// What the account's people have answered.
-    #[must_use]
-    pub fn own_answer(&self) -> Option<&'static str> {
+    pub(crate) fn own_answer(&self) -> Option<&'static str> {
         self.own.as_ref().filter(|own| !own.organizer).map(|own| own.answer)
     }
 }
@@ -127,7 +125,6 @@ impl fmt::Display for EntryId {
 
 impl EntryId {
     /// The entry that is called so; none: this is the name of none.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_matches(['[', ']']);
         let (path, digest) = text.rsplit_once('~').filter(|_| text.len() <= ID_CHARS_MAX)?;
@@ -164,28 +161,32 @@ pub struct Owner {
 }
 
 /// The entries of a resource within the window; what cannot be read has none.
-#[must_use]
 pub fn entries(resource: &Resource, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
     let calendar = Component::parse(&resource.text, "VCALENDAR");
     calendar.map(|calendar| entries_of(&calendar, &resource.href, owner, window, effort)).unwrap_or_default()
 }
 
 /// The same of its calendar, which lies there.
-#[must_use]
-pub fn entries_of(calendar: &Component, href: &str, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
+pub(crate) fn entries_of(
+    calendar: &Component,
+    href: &str,
+    owner: &Owner,
+    window: Window,
+    effort: &mut Effort,
+) -> Vec<Entry> {
     let zones = Zones::of(calendar, &owner.home);
     let events: Vec<&Component> = calendar.inner("VEVENT").collect();
     let found = series::occurrences(calendar, &zones, window, effort);
-    let mut said: BTreeMap<usize, Arc<Said>> = BTreeMap::new();
+    let mut said: BTreeMap<usize, Arc<EntryText>> = BTreeMap::new();
     let entry = |time: Occurrence| {
         let event = events.get(time.component)?;
-        let said = said.entry(time.component).or_insert_with(|| Arc::new(Said::of(event, &owner.addresses)));
+        let said = said.entry(time.component).or_insert_with(|| Arc::new(EntryText::of(event, &owner.addresses)));
         Some(entry(href, owner, Arc::clone(said), time))
     };
     found.into_iter().filter_map(entry).collect()
 }
 
-fn entry(href: &str, owner: &Owner, said: Arc<Said>, time: Occurrence) -> Entry {
+fn entry(href: &str, owner: &Owner, said: Arc<EntryText>, time: Occurrence) -> Entry {
     Entry {
         id: EntryId {
             account: owner.account.clone(),
@@ -202,7 +203,6 @@ fn entry(href: &str, owner: &Owner, said: Arc<Said>, time: Occurrence) -> Entry 
 }
 
 /// A digest of what people see of a component. What others have answered is not part of it, nor is what nobody sees.
-#[must_use]
 pub fn digest(event: &Component) -> String {
     let mut hash = Sha256::new();
     let seen = event.lines().filter(|line| SEEN.contains(&line.name.as_str()) || line.name == "ATTENDEE");
@@ -218,7 +218,6 @@ pub(crate) const ANSWERS: [(&str, &str, &str); 3] =
     [("yes", "ACCEPTED", "comes"), ("no", "DECLINED", "does not come"), ("maybe", "TENTATIVE", "may come")];
 
 /// Who takes part, and who has called them together.
-#[must_use]
 pub fn participants(event: &Component) -> Vec<Participant> {
     let organizer = event.line("ORGANIZER").and_then(address);
     let (mut all, mut known) = (Vec::new(), BTreeSet::new());
@@ -243,21 +242,18 @@ pub fn participants(event: &Component) -> Vec<Participant> {
 
 /// Whom a line means, in lower case: an address of mail, or what the server calls somebody of its own. Whatever else the line says
 /// of them (`EMAIL`) was put there by whoever wrote it.
-#[must_use]
 pub fn address(line: &Line) -> Option<String> {
     Some(plain_address(&line.value)).filter(|address| !address.is_empty())
 }
 
 /// An address as it is compared.
-#[must_use]
-pub fn plain_address(address: &str) -> String {
+pub(crate) fn plain_address(address: &str) -> String {
     let address = address.trim().to_lowercase();
     address.strip_prefix("mailto:").unwrap_or(&address).trim_end_matches('/').to_owned()
 }
 
 /// Can mail be sent there?
-#[must_use]
-pub fn is_mail(address: &str) -> bool {
+pub(crate) fn is_mail(address: &str) -> bool {
     address.contains('@') && !address.contains(['/', ':'])
 }
 
@@ -347,7 +343,7 @@ mod tests {
                      ATTENDEE;PARTSTAT=ACCEPTED;EMAIL=else@x.example:MAILTO:Ada@Home.example\nATTENDEE;PARTSTAT=DECLINED:https://x.example/principals/ada/\nEND:VEVENT\n";
         let event = Component::parse(event, "VEVENT").unwrap();
         let own = ["ada@home.example".to_owned(), "https://x.example/principals/ada".to_owned()];
-        let said = Said::of(&event, &own);
+        let said = EntryText::of(&event, &own);
         let others: Vec<&str> = said.others.iter().map(|one| one.address.as_str()).collect();
         assert_eq!((others.as_slice(), said.own_answer()), (["/principals/mallory"].as_slice(), Some("comes")));
     }

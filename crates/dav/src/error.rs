@@ -44,7 +44,6 @@ pub enum DavError {
 
 impl DavError {
     /// In words for the model.
-    #[must_use]
     pub fn outcome(&self, account: &str) -> Outcome {
         let text = format!("{account}: {self}.");
         match self {

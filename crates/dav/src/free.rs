@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct FreeTimeQuery {
     /// The first day.
     pub first: Date,
     pub days: i64,
@@ -21,8 +21,7 @@ pub struct Wanted {
 }
 
 /// The stretches in which none of these is.
-#[must_use]
-pub fn free(busy: &[(Timestamp, Timestamp)], wanted: &Wanted, home: &TimeZone) -> Vec<(Timestamp, Timestamp)> {
+pub fn free(busy: &[(Timestamp, Timestamp)], wanted: &FreeTimeQuery, home: &TimeZone) -> Vec<(Timestamp, Timestamp)> {
     let mut busy = busy.to_vec();
     busy.sort_unstable();
     let mut found = Vec::new();
@@ -60,7 +59,7 @@ mod tests {
             (at("2026-12-04T00:00"), at("2026-12-05T00:00")),
         ];
         let time = |hour| Time::new(hour, 0, 0, 0).unwrap();
-        let wanted = Wanted {
+        let wanted = FreeTimeQuery {
             first: "2026-12-03".parse().unwrap(),
             days: 3,
             opens: time(9),
@@ -68,7 +67,7 @@ mod tests {
             least: SignedDuration::from_hours(1),
             now: at("2026-12-03T08:00"),
         };
-        let told = |wanted: &Wanted| -> Vec<String> {
+        let told = |wanted: &FreeTimeQuery| -> Vec<String> {
             let stretch = |(from, to): &(Timestamp, Timestamp)| {
                 let local = |at: Timestamp| at.to_zoned(home.clone()).strftime("%d %H:%M").to_string();
                 format!("{}-{}", local(*from), local(*to))
@@ -76,7 +75,7 @@ mod tests {
             free(&busy, wanted, &home).iter().map(stretch).collect()
         };
         assert_eq!(told(&wanted), ["03 11:00-03 14:00", "03 15:00-03 18:00", "05 09:00-05 18:00"]);
-        let later = Wanted { now: at("2026-12-03T17:30"), days: 1, ..wanted };
+        let later = FreeTimeQuery { now: at("2026-12-03T17:30"), days: 1, ..wanted };
         assert_eq!(told(&later), [""; 0]);
     }
 }

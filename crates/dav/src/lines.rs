@@ -43,13 +43,11 @@ pub struct Line {
 
 impl Component {
     /// An empty one.
-    #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), parts: Vec::new() }
     }
 
     /// The first component of a text that is called so; none: it has none that is whole.
-    #[must_use]
     pub fn parse(text: &str, name: &str) -> Option<Self> {
         let text = text.get(..text.len().min(BYTES_MAX)).filter(|head| head.len() == text.len())?;
         let mut open: Vec<Self> = Vec::new();
@@ -74,7 +72,6 @@ impl Component {
     }
 
     /// As it is sent.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
@@ -93,7 +90,6 @@ impl Component {
     }
 
     /// How many lines are in it.
-    #[must_use]
     pub fn size(&self) -> usize {
         let size = |part: &Part| if let Part::Inner(inner) = part { inner.size() } else { 1 };
         self.parts.iter().map(size).sum()
@@ -112,13 +108,11 @@ impl Component {
     }
 
     /// The first that is called so.
-    #[must_use]
     pub fn line(&self, name: &str) -> Option<&Line> {
         self.lines().find(|line| line.name == name)
     }
 
     /// What it says, without its escapes.
-    #[must_use]
     pub fn words(&self, name: &str) -> Option<String> {
         self.line(name).map(Line::words)
     }
@@ -132,7 +126,7 @@ impl Component {
     }
 
     /// The same, to be changed.
-    pub fn inner_mut<'a>(&'a mut self, name: &'a str) -> impl Iterator<Item = &'a mut Self> {
+    pub(crate) fn inner_mut<'a>(&'a mut self, name: &'a str) -> impl Iterator<Item = &'a mut Self> {
         self.parts.iter_mut().filter_map(move |part| match part {
             Part::Inner(inner) if inner.name == name => Some(inner),
             Part::Inner(_) | Part::Line(_) => None,
@@ -176,7 +170,6 @@ impl Component {
 
 impl Line {
     /// A line whose value is written as it stands.
-    #[must_use]
     pub fn new(name: &str, params: Vec<(String, String)>, value: &str) -> Self {
         let mut whole = name.to_owned();
         for (param, text) in &params {
@@ -190,7 +183,6 @@ impl Line {
     }
 
     /// A line of words, which are escaped.
-    #[must_use]
     pub fn of_words(name: &str, words: &str) -> Self {
         let mut value = String::with_capacity(words.len());
         for c in words.chars() {
@@ -240,14 +232,12 @@ impl Line {
     }
 
     /// The parameter that is called so.
-    #[must_use]
     pub fn param(&self, name: &str) -> Option<&str> {
         self.params.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// The same line with this parameter; none: without it.
-    #[must_use]
-    pub fn with_param(&self, name: &str, value: Option<&str>) -> Self {
+    pub(crate) fn with_param(&self, name: &str, value: Option<&str>) -> Self {
         let mut params = self.params.clone();
         params.retain(|(known, _)| known != name);
         params.extend(value.map(|value| (name.to_owned(), value.to_owned())));
@@ -255,14 +245,12 @@ impl Line {
     }
 
     /// What it says, without its escapes.
-    #[must_use]
     pub fn words(&self) -> String {
         unescaped(&self.value)
     }
 }
 
 /// Text without its escapes.
-#[must_use]
 pub fn unescaped(value: &str) -> String {
     let mut words = String::with_capacity(value.len());
     let mut chars = value.chars();

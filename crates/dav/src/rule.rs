@@ -47,7 +47,6 @@ impl Effort {
     }
 
     /// Is there none left? Then there may be more than was worked out.
-    #[must_use]
     pub fn is_spent(&self) -> bool {
         self.0 == 0
     }

@@ -35,7 +35,7 @@ pub struct Occurrence {
     /// When it would be by the series that it is of; none: it is of none.
     pub original: Option<When>,
     /// Which component of its calendar says the rest, counted among events.
-    pub component: usize,
+    pub(crate) component: usize,
 }
 
 impl Occurrence {
@@ -46,25 +46,21 @@ impl Occurrence {
 }
 
 /// Does this component stand for one time of a series?
-#[must_use]
-pub fn is_exception(event: &Component) -> bool {
+pub(crate) fn is_exception(event: &Component) -> bool {
     event.line("RECURRENCE-ID").is_some()
 }
 
-#[must_use]
-pub fn is_series(event: &Component) -> bool {
+pub(crate) fn is_series(event: &Component) -> bool {
     event.line("RRULE").is_some() || event.line("RDATE").is_some()
 }
 
 /// Was it called off?
-#[must_use]
 pub fn is_off(event: &Component) -> bool {
     event.line("STATUS").is_some_and(|line| line.value.trim().eq_ignore_ascii_case("CANCELLED"))
 }
 
 /// From when a component is, and how long.
-#[must_use]
-pub fn extent(event: &Component, zones: &Zones<'_>) -> Option<(When, Span)> {
+pub(crate) fn extent(event: &Component, zones: &Zones<'_>) -> Option<(When, Span)> {
     let start = zones.read(event.line("DTSTART")?)?;
     let told = event.line("DURATION").and_then(|line| line.value.trim().parse::<Span>().ok());
     let long = match event.line("DTEND").and_then(|line| zones.read(line)) {
@@ -85,7 +81,6 @@ struct Exception<'a> {
 
 /// The times of a calendar's entry within the window, in no order. A resource has one entry (RFC 4791, 4.1): the first component
 /// that is no exception says how it is, and others like it count for nothing.
-#[must_use]
 pub fn occurrences(calendar: &Component, zones: &Zones<'_>, window: Window, effort: &mut Effort) -> Vec<Occurrence> {
     let events: Vec<&Component> = calendar.inner("VEVENT").take(COMPONENTS_MAX).collect();
     let exceptions = events.iter().enumerate().filter_map(|(component, event)| {

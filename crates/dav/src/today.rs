@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, ToSpan as _};
 
-use crate::account::{Accounts, Sight, entries_of};
+use crate::account::{AccountVisibility, Accounts, entries_of};
 use crate::series::Window;
 use crate::tools::{birthdays, contacts, failures};
 use crate::when::start_of;
@@ -18,7 +18,7 @@ const ENTRIES_MAX: usize = 40;
 /// # Errors
 /// When the database does not say who somebody is.
 pub async fn today(accounts: &Accounts, reader: &Principal, now: Timestamp) -> Result<Option<String>, StoreError> {
-    let seen = accounts.of(reader, Sight::Whole).await?;
+    let seen = accounts.of(reader, AccountVisibility::Whole).await?;
     if seen.is_empty() {
         return Ok(None);
     }

@@ -22,7 +22,6 @@ pub enum When {
 
 impl When {
     /// The moment at which it begins here.
-    #[must_use]
     pub fn instant(&self, home: &TimeZone) -> Timestamp {
         match self {
             Self::Day(day) => start_of(*day, home),
@@ -30,8 +29,6 @@ impl When {
         }
     }
 
-    /// The day on which it is here.
-    #[must_use]
     pub fn day(&self, home: &TimeZone) -> Date {
         match self {
             Self::Day(day) => *day,
@@ -40,7 +37,6 @@ impl When {
     }
 
     /// The same, later: days by the calendar, hours by the clock.
-    #[must_use]
     pub fn after(&self, span: Span) -> Option<Self> {
         Some(match self {
             Self::Day(day) => Self::Day(day.checked_add(span).ok()?),
@@ -49,7 +45,6 @@ impl When {
     }
 
     /// As it is told from another by: in UTC, or the day.
-    #[must_use]
     pub fn key(&self) -> String {
         match self {
             Self::Day(day) => day.strftime("%Y%m%d").to_string(),
@@ -58,7 +53,6 @@ impl When {
     }
 }
 
-/// The zone as it is known here.
 fn known(zone: Tz) -> Option<TimeZone> {
     match zone {
         Tz::Floating => None,
@@ -68,7 +62,6 @@ fn known(zone: Tz) -> Option<TimeZone> {
 }
 
 /// The moment at which a day begins in a zone.
-#[must_use]
 pub fn start_of(day: Date, home: &TimeZone) -> Timestamp {
     day.to_zoned(home.clone()).map_or(Timestamp::UNIX_EPOCH, |at| at.timestamp())
 }
@@ -85,7 +78,6 @@ pub struct Zones<'a> {
 
 impl<'a> Zones<'a> {
     /// For the lines of this calendar.
-    #[must_use]
     pub fn of(calendar: &Component, home: &'a TimeZone) -> Self {
         let has_own = calendar.inner("VTIMEZONE").next().is_some();
         let described = has_own.then(|| ICalendar::parse(calendar.text()).ok()).flatten();
@@ -107,7 +99,6 @@ impl<'a> Zones<'a> {
     }
 
     /// The zone that a line is told in.
-    #[must_use]
     pub fn of_line(&self, line: &Line) -> TimeZone {
         match line.param("TZID") {
             Some(name) => self.zone(name),
@@ -117,7 +108,6 @@ impl<'a> Zones<'a> {
     }
 
     /// What a line says.
-    #[must_use]
     pub fn read(&self, line: &Line) -> Option<When> {
         self.values(line).next()
     }
@@ -141,7 +131,6 @@ impl<'a> Zones<'a> {
     }
 
     /// A line that says this, in the zone and the manner of `like`; of its own where there is none.
-    #[must_use]
     pub fn line(&self, name: &str, when: &When, like: Option<&Line>) -> Line {
         let param = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
         let at = match when {
@@ -167,7 +156,6 @@ impl<'a> Zones<'a> {
 }
 
 /// How long something is that lasts from here to there: days of what is told in days, else time.
-#[must_use]
 pub fn length(start: &When, end: &When) -> Span {
     match (start, end) {
         (When::Day(start), When::Day(end)) => start.until(*end).unwrap_or_else(|_| 1.day()),
@@ -180,7 +168,7 @@ pub fn length(start: &When, end: &When) -> Span {
 }
 
 /// Adds to a calendar the zones that its lines name and it does not describe.
-pub fn describe_zones(calendar: &mut Component) {
+pub(crate) fn describe_zones(calendar: &mut Component) {
     let Ok(mut typed) = ICalendar::parse(calendar.text()) else { return };
     if typed.add_missing_timezones() == 0 {
         return;

@@ -19,15 +19,12 @@ pub struct Reader<'a> {
 
 impl Reader<'_> {
     /// A day: `Thu 3 December`, with the year where it is not this one.
-    #[must_use]
     pub fn day(&self, day: Date) -> String {
         let this_year = self.now.to_zoned(self.home.clone()).year();
         let form = if day.year() == this_year { "%a %-d %B" } else { "%a %-d %B %Y" };
         day.strftime(form).to_string()
     }
 
-    /// From when to when.
-    #[must_use]
     pub fn span(&self, start: &When, end: &When) -> String {
         let (When::At(from), When::At(to)) = (start, end) else {
             let first = start.day(self.home);
@@ -40,7 +37,6 @@ impl Reader<'_> {
     }
 
     /// The same of moments.
-    #[must_use]
     pub fn between(&self, from: Timestamp, to: Timestamp) -> String {
         let (from, to) = (from.to_zoned(self.home.clone()), to.to_zoned(self.home.clone()));
         let time = |at: &jiff::Zoned| at.strftime("%H:%M").to_string();
@@ -53,7 +49,6 @@ impl Reader<'_> {
         format!("{}, {} to {}, {}", self.day(from.date()), time(&from), self.day(to.date()), time(&to))
     }
 
-    #[must_use]
     pub fn line(&self, entry: &Entry) -> String {
         let mut line = format!("{}: {}", self.span(&entry.start, &entry.end), one_line(&entry.said.title));
         if let Some(place) = &entry.said.place {
@@ -75,7 +70,6 @@ impl Reader<'_> {
 }
 
 /// Somebody's words on one line, without what hides.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     let (shown, _) = hob_http::page::characters::strip_invisible(text);
     cut(&hob_core::domain::text::one_line(&shown), LINE_CHARS_MAX)

@@ -17,7 +17,6 @@ pub(crate) struct Element {
     pub(crate) text: String,
     /// What `name` says, where it has such an attribute.
     pub(crate) label: Option<String>,
-    /// What is in it.
     pub(crate) inner: Vec<Self>,
 }
 
@@ -78,19 +77,16 @@ impl Element {
     }
 
     /// The first element on this way down.
-    #[must_use]
     pub(crate) fn at(&self, way: &[&str]) -> Option<&Self> {
         way.iter().try_fold(self, |at, name| at.inner.iter().find(|inner| inner.name == *name))
     }
 
     /// Its words on this way down, without space around.
-    #[must_use]
     pub(crate) fn words(&self, way: &[&str]) -> Option<&str> {
         self.at(way).map(|element| element.text.trim()).filter(|text| !text.is_empty())
     }
 
     /// Is there such an element on any way down?
-    #[must_use]
     pub(crate) fn has(&self, name: &str) -> bool {
         self.inner.iter().any(|inner| inner.name == name || inner.has(name))
     }

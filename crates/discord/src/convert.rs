@@ -60,7 +60,6 @@ impl PlaceKind {
     }
 }
 
-/// The conversation at a place.
 pub(super) fn conversation(account: &str, place: Id, kind: PlaceKind) -> Conversation {
     let (chat, thread) = match kind {
         PlaceKind::Private => (format!("{DISCORD_PRIVATE}{place}"), None),
@@ -138,7 +137,7 @@ fn inbound(
         happening,
         sent_at: time.and_then(|time| time.parse().ok()).unwrap_or(view.now),
         attachments: files(message),
-        circumstances: MessageMetadata {
+        metadata: MessageMetadata {
             audience: if to_hob { Audience::Hob } else { Audience::Group },
             proof: SenderProof::Platform,
             // Discord does not tell who wrote what is handed on.
@@ -177,7 +176,7 @@ pub(super) fn deleted(message: Id, sender: Sender, conversation: Conversation, n
         happening: InboundEvent::Deleted,
         sent_at: now,
         attachments: Vec::new(),
-        circumstances: MessageMetadata::default(),
+        metadata: MessageMetadata::default(),
     }
 }
 
@@ -207,7 +206,7 @@ pub(super) fn interaction(interaction: &Interaction, kind: PlaceKind, view: &Con
         happening,
         sent_at: view.now,
         attachments: Vec::new(),
-        circumstances: MessageMetadata {
+        metadata: MessageMetadata {
             server: interaction.guild_id.map(|guild| guild.to_string()),
             ..MessageMetadata::default()
         },

@@ -88,7 +88,7 @@ fn k2_a_message_is_said_to_hob_or_to_the_group() {
     ];
     for (fields, kind, expected) in table {
         let inbound = inbound_from_message(&message(fields.clone()), kind, &view()).unwrap();
-        assert_eq!(inbound.circumstances.audience, expected, "{fields} {kind:?}");
+        assert_eq!(inbound.metadata.audience, expected, "{fields} {kind:?}");
     }
 }
 
@@ -116,7 +116,7 @@ fn k2_who_wrote_when_and_what_it_answers_is_told() {
     let inbound = inbound_from_message(&message(fields), PlaceKind::Channel, &view()).unwrap();
     assert_eq!(inbound.sender, Sender { external_id: "7".to_owned(), name: "Lady A".to_owned() });
     assert_eq!(inbound.sent_at.to_string(), "2026-01-02T03:04:05.678Z");
-    let quoted = inbound.circumstances.quoted.unwrap();
+    let quoted = inbound.metadata.quoted.unwrap();
     assert_eq!((quoted.author.as_str(), quoted.text.chars().count(), quoted.own), ("bob", 501, false));
 }
 
@@ -128,7 +128,7 @@ fn k2_what_is_handed_on_is_nobodys_own_word() {
     let fields = json!({ "content": "", "message_reference": reference, "message_snapshots": [{ "message": inner }] });
     let inbound = inbound_from_message(&message(fields), PlaceKind::Private, &view()).unwrap();
     assert_eq!(inbound.happening, InboundEvent::Posted { text: "Read @bob".to_owned() });
-    assert_eq!(inbound.circumstances.forwarded_from.as_deref(), Some("somebody on Discord"));
+    assert_eq!(inbound.metadata.forwarded_from.as_deref(), Some("somebody on Discord"));
     let file =
         Attachment { handle: "https://cdn.discordapp.com/a".to_owned(), name: "a.txt".to_owned(), bytes: Some(3) };
     assert_eq!(inbound.attachments, [file]);
@@ -167,7 +167,7 @@ fn k2_commands_and_presses_are_said_to_hob() {
     }
     let pressed = of(json!({ "type": 3, "data": { "custom_id": "x" } })).unwrap();
     assert_eq!((pressed.external_id.as_str(), pressed.sender.name.as_str()), ("in:90", "Ada"));
-    assert_eq!(pressed.circumstances.audience, Audience::Hob);
+    assert_eq!(pressed.metadata.audience, Audience::Hob);
 }
 
 #[test]

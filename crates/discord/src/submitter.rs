@@ -258,7 +258,7 @@ impl<'a> Submitter<'a> {
         let Some(view) = self.view() else { return Ok(false) };
         let Some(mut inbound) = convert::inbound_from_message(message, kind, &view) else { return Ok(false) };
         self.authors.remember_author(message.id, &inbound.sender);
-        inbound.circumstances.cursor = is_whole.then(|| convert::cursor(message.channel_id, kind, message.id));
+        inbound.metadata.cursor = is_whole.then(|| convert::cursor(message.channel_id, kind, message.id));
         self.accept(inbound).await?;
         Ok(true)
     }

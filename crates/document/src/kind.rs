@@ -38,7 +38,6 @@ pub enum DocumentKind {
 
 impl DocumentKind {
     /// Its name, for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pdf => "PDF",
@@ -55,7 +54,6 @@ impl DocumentKind {
     }
 
     /// What its pages are called.
-    #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
             Self::Xlsx | Self::Ods => "sheet",
@@ -85,7 +83,6 @@ impl DocumentKind {
 
 /// Whether a file with this name and this beginning may be a document: it is worth a look by [`crate::read`]. Whether it is
 /// plain text all the same, and can be shown as it is, comes second.
-#[must_use]
 pub fn may_be(name: &str, head: &[u8]) -> Option<bool> {
     if is_pdf(head) || head.starts_with(PACKED) || head.starts_with(COMPOUND) {
         return Some(false);

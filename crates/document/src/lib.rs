@@ -30,13 +30,13 @@ pub use pages::PageSelection;
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// The most bytes of what is packed in it, unpacked.
-    pub unpacked_bytes: u64,
+    pub(crate) unpacked_bytes: u64,
     /// The most files that are packed in it.
     pub entries: usize,
     /// How deep its elements may stand in each other.
     pub depth: usize,
     /// The most bytes of text that are given back.
-    pub text_bytes: usize,
+    pub(crate) text_bytes: usize,
 }
 
 impl Default for Limits {

@@ -26,7 +26,6 @@ pub enum PageSelection {
 
 impl PageSelection {
     /// As it is asked for: `3`, `2-5`, `4-`, or a sheet's name.
-    #[must_use]
     pub fn parse(asked: &str) -> Self {
         let asked = asked.trim();
         let number = |part: &str| part.trim().parse::<usize>().ok();
@@ -115,7 +114,6 @@ pub(crate) fn select_pages(
     Ok(Document { kind, total, pages, notes: all.notes })
 }
 
-/// There is no such page.
 pub(crate) fn no_such_page(kind: DocumentKind, names: &[String], wanted: &PageSelection) -> DocumentError {
     let unit = kind.unit();
     let count = names.len();

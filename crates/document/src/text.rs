@@ -3,6 +3,7 @@
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use hob_http::page::characters::strip_invisible;
+use hob_http::page::collapse_blank_lines;
 
 /// The words that bytes are: by their byte order mark, else UTF-8, else as Windows wrote them.
 pub(crate) fn decoded(bytes: &[u8]) -> String {
@@ -21,24 +22,11 @@ pub(crate) fn decoded(bytes: &[u8]) -> String {
 pub(crate) fn visible_text(text: &str) -> String {
     let (text, invisible) = strip_invisible(text);
     let text = collapse_blank_lines(&text);
+    let text = text.trim_matches('\n');
     match invisible {
-        0 => text,
+        0 => text.to_owned(),
         count => format!("{text}\n[Invisible characters left out: {count}]").trim_start().to_owned(),
     }
-}
-
-/// Without spaces at the ends of lines, and never two empty lines together.
-fn collapse_blank_lines(text: &str) -> String {
-    let mut tidy = String::with_capacity(text.len());
-    let mut empty = 0;
-    for line in text.lines().map(str::trim_end) {
-        empty = if line.is_empty() { empty + 1 } else { 0 };
-        if empty < 2 {
-            tidy.push_str(line);
-            tidy.push('\n');
-        }
-    }
-    tidy.trim_matches('\n').to_owned()
 }
 
 /// The cells of a row, as one line. Those at the end in which nothing stands are left out.

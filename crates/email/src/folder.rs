@@ -21,7 +21,6 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 pub(super) struct RescanRange {
     /// What came before is known, though its number is not.
     since: Timestamp,
-    /// The last of them.
     last: u32,
 }
 

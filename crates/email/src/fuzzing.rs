@@ -15,7 +15,6 @@ use hob_core::domain::inbound::{InboundEvent, SenderProof};
 use hob_core::domain::secret::Secret;
 
 /// The settings of a mailbox that is nowhere.
-#[must_use]
 pub fn settings() -> Settings {
     let server = Server {
         host: "localhost".to_owned(),
@@ -70,7 +69,7 @@ pub fn letter(raw: &[u8]) {
     assert!(lines.iter().all(|line| !line.contains(['\n', '\r', '\0'])), "nothing breaks out of its line");
     let InboundEvent::Posted { text } = &inbound.happening else { panic!("a letter is posted") };
     assert!(!text.is_empty() || !inbound.attachments.is_empty(), "it says something");
-    let envelope = inbound.circumstances.envelope.as_deref().and_then(Envelope::decode);
+    let envelope = inbound.metadata.envelope.as_deref().and_then(Envelope::decode);
     let envelope = envelope.unwrap_or_else(|| panic!("it can be answered"));
     let recipients: Vec<&str> = envelope.recipients().collect();
     let different: BTreeSet<&&str> = recipients.iter().collect();
@@ -80,7 +79,7 @@ pub fn letter(raw: &[u8]) {
         inbound.attachments.iter().all(|file| PartHandle::decode(&file.handle).is_some()),
         "its files can be found"
     );
-    if inbound.circumstances.proof == SenderProof::Platform {
+    if inbound.metadata.proof == SenderProof::Platform {
         assert!(
             String::from_utf8_lossy(raw).to_lowercase().contains("authentication-results"),
             "nobody vouches for himself"

@@ -167,7 +167,6 @@ impl Event<'_> {
         Some(one_line(text, chars_max)).filter(|text| !text.is_empty())
     }
 
-    /// From when to when.
     fn when(&self) -> Option<String> {
         let start = self.event_time(self.event.property(&ICalendarProperty::Dtstart)?)?;
         let end = self.event.property(&ICalendarProperty::Dtend).and_then(|entry| self.event_time(entry));
@@ -306,7 +305,6 @@ fn offset(time: &PartialDateTime) -> Option<Offset> {
     Offset::from_seconds(if time.tz_minus { -seconds } else { seconds }).ok()
 }
 
-/// The zone as it is known here.
 fn known_zone(zone: Tz) -> Option<TimeZone> {
     match zone {
         Tz::Floating => None,

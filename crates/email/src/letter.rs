@@ -102,7 +102,7 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
     let conversation =
         Conversation { channel: ChannelKind::Email, account: settings.account.clone(), chat: place.root, thread: None };
     let sender = Sender { name: display(&writer), external_id: writer.address };
-    let circumstances =
+    let metadata =
         MessageMetadata { proof, forwarded_from, quoted, envelope: envelope.encode(), ..MessageMetadata::default() };
     LetterOutcome::Said(Box::new(Inbound {
         conversation,
@@ -111,7 +111,7 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
         happening: InboundEvent::Posted { text },
         sent_at,
         attachments: body.files,
-        circumstances,
+        metadata,
     }))
 }
 
@@ -304,7 +304,7 @@ mod tests {
         let fetched = FetchedLetter { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
         let LetterOutcome::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over: {raw}") };
         let InboundEvent::Posted { text } = inbound.happening else { panic!("a letter is posted") };
-        (text, inbound.circumstances.quoted)
+        (text, inbound.metadata.quoted)
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
             let (spot, came_at) = (MailboxPosition { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
             let fetched = FetchedLetter { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
             let LetterOutcome::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over: {raw}") };
-            assert_eq!(inbound.circumstances.forwarded_from.is_some(), is_handed_on, "{text}");
+            assert_eq!(inbound.metadata.forwarded_from.is_some(), is_handed_on, "{text}");
         }
     }
 
@@ -406,7 +406,7 @@ mod tests {
         let (spot, came_at) = (MailboxPosition { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
         let fetched = FetchedLetter { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
         let LetterOutcome::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over") };
-        let envelope = Envelope::decode(&inbound.circumstances.envelope.unwrap()).unwrap();
+        let envelope = Envelope::decode(&inbound.metadata.envelope.unwrap()).unwrap();
         assert_eq!(envelope.quote, ["Please pay this."]);
     }
 }

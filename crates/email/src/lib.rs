@@ -91,7 +91,6 @@ impl Email {
     }
 
     /// How many letters were passed over since the start, as nobody waits for an answer to them.
-    #[must_use]
     pub fn passed(&self) -> u64 {
         self.passed.load(Ordering::Relaxed)
     }
@@ -151,7 +150,6 @@ impl Adapter for Email {
 }
 
 /// Words on one line, without what could break out of it.
-#[must_use]
 pub fn one_line(text: &str, chars_max: usize) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let (plain, _) = hob_http::page::characters::strip_invisible(&plain);

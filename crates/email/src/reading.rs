@@ -40,7 +40,6 @@ pub struct Letter {
 }
 
 /// Reads a letter, or as much of it as is there: `bytes` says how long it is. `place` is `UIDVALIDITY/UID`. None: it cannot be read.
-#[must_use]
 pub fn read(raw: &[u8], bytes: u64, place: &str) -> Option<Letter> {
     let LetterSource { raw: readable, is_cut } = source::readable(raw);
     let headers = crate::header::Headers::of(&readable);

@@ -88,7 +88,6 @@ pub struct Settings {
 
 impl Settings {
     /// Is this one of Hob's own addresses? What stands behind a `+` leads to the same mailbox.
-    #[must_use]
     pub fn is_own(&self, address: &str) -> bool {
         let plain = without_tag(address);
         let is = |own: &String| own.eq_ignore_ascii_case(address) || own.eq_ignore_ascii_case(&plain);
@@ -96,7 +95,6 @@ impl Settings {
     }
 
     /// The domain that Hob's Message-IDs are of.
-    #[must_use]
     pub fn domain(&self) -> &str {
         self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
     }

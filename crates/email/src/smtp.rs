@@ -37,7 +37,6 @@ pub struct Greeting<'a> {
 }
 
 /// Is this how a server refuses a token? It says why first, in what is no step of the library's.
-#[must_use]
 pub fn is_refused_token(error: &SmtpError) -> bool {
     error.is_client() || error.status().is_some_and(|code| u16::from(code) == 535)
 }

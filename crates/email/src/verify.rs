@@ -48,7 +48,7 @@ impl Verifier {
     ///
     /// # Errors
     /// When the machine names no server.
-    pub fn of_system() -> Result<Self, DnsError> {
+    pub(crate) fn of_system() -> Result<Self, DnsError> {
         Self::with(DnsCache::default())
     }
 

@@ -329,8 +329,8 @@ impl<'a> Watcher<'a> {
             }
         };
         let mut inbound = self.verified(inbound, raw).await;
-        inbound.circumstances.cursor = Some(Cursor { list: folder.list.clone(), position: i64::from(letter.uid) });
-        let (sender, proof) = (inbound.sender.external_id.clone(), inbound.circumstances.proof.clone());
+        inbound.metadata.cursor = Some(Cursor { list: folder.list.clone(), position: i64::from(letter.uid) });
+        let (sender, proof) = (inbound.sender.external_id.clone(), inbound.metadata.proof.clone());
         let accepted = self.intake.accept(inbound).await?;
         if accepted == UpdateOutcome::Ignored {
             self.ignored(letter.uid, &sender, &proof);
@@ -352,10 +352,10 @@ impl<'a> Watcher<'a> {
     /// Checks the signature where no believed server has.
     async fn verified(&self, mut inbound: Inbound, raw: &[u8]) -> Inbound {
         let Some(verifier) = &self.email.verifier else { return inbound };
-        let names_one = !matches!(&inbound.circumstances.proof, SenderProof::Nobody { why } if why.contains("several"));
-        if inbound.circumstances.proof != SenderProof::Platform && names_one {
+        let names_one = !matches!(&inbound.metadata.proof, SenderProof::Nobody { why } if why.contains("several"));
+        if inbound.metadata.proof != SenderProof::Platform && names_one {
             let domain = inbound.sender.external_id.rsplit_once('@').map_or("", |(_, domain)| domain);
-            inbound.circumstances.proof = verifier.proof(raw, domain).await;
+            inbound.metadata.proof = verifier.proof(raw, domain).await;
         }
         inbound
     }

@@ -12,12 +12,11 @@ use hob_core::domain::tools::DangerGrade::{Critical, High, Medium, Safe};
 /// A kind of entity.
 #[derive(Debug)]
 pub struct DomainClass {
-    /// Its name.
     pub name: &'static str,
     /// How grave it is to do something with one whose device class says nothing else.
     pub grade: DangerGrade,
     /// The same by device class.
-    pub by_class: &'static [(&'static str, DangerGrade)],
+    pub(crate) by_class: &'static [(&'static str, DangerGrade)],
     /// What can be done, each with the data that it takes.
     pub services: &'static [(&'static str, &'static [&'static str])],
 }
@@ -170,20 +169,17 @@ pub const DOMAINS: [DomainClass; 29] = [
 ];
 
 /// What is known of a kind; none: nothing can be done with it.
-#[must_use]
 pub fn domain(name: &str) -> Option<&'static DomainClass> {
     DOMAINS.iter().find(|domain| domain.name == name)
 }
 
 impl DomainClass {
     /// The data that a service takes; none: there is no such service.
-    #[must_use]
     pub fn fields(&self, service: &str) -> Option<&'static [&'static str]> {
         self.services.iter().find(|(name, _)| *name == service).map(|(_, fields)| *fields)
     }
 
     /// What can be done, in a line for the model.
-    #[must_use]
     pub fn in_words(&self) -> String {
         let service = |(name, fields): &(&str, &[&str])| match fields {
             [] => (*name).to_owned(),
@@ -194,28 +190,19 @@ impl DomainClass {
     }
 }
 
-/// What an entity is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EntityClass<'a> {
-    /// Its domain.
-    pub domain: &'a str,
+pub(crate) struct EntityClass<'a> {
+    pub(crate) domain: &'a str,
     /// What its device is, if Home Assistant says so.
-    pub device_class: Option<&'a str>,
+    pub(crate) device_class: Option<&'a str>,
 }
 
 impl EntityClass<'_> {
     /// How grave it is to do something with it; none: nothing can be.
-    #[must_use]
-    pub fn grade(self) -> Option<DangerGrade> {
+    pub(crate) fn grade(self) -> Option<DangerGrade> {
         let known = domain(self.domain)?;
         let by_class = self.device_class.and_then(|class| known.by_class.iter().find(|(name, _)| *name == class));
         Some(by_class.map_or(known.grade, |(_, grade)| *grade))
-    }
-
-    /// Does its grade depend on what its device is?
-    #[must_use]
-    pub fn is_open(self) -> bool {
-        domain(self.domain).is_some_and(|known| !known.by_class.is_empty())
     }
 }
 

@@ -29,14 +29,12 @@ const LIMITS: Limits =
 /// Who answers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct HomeInfo {
-    /// Its version.
     pub version: String,
     /// `RUNNING`, or what it does before.
     #[serde(default)]
     pub state: String,
 }
 
-/// What a service is called with.
 #[derive(Debug, Serialize)]
 struct ServiceCall<'a> {
     entity_id: &'a [String],

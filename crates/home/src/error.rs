@@ -37,7 +37,6 @@ pub enum HomeError {
 
 impl HomeError {
     /// In words for the model. None of them are Home Assistant's.
-    #[must_use]
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Net(error) if error.is_passing() => Outcome::Transient(format!("Home Assistant: {error}")),
@@ -53,7 +52,6 @@ impl HomeError {
     }
 
     /// Can only an operator mend that?
-    #[must_use]
     pub fn is_lasting(&self) -> bool {
         matches!(self, Self::Unauthorized | Self::Forbidden | Self::Elsewhere(_))
     }

@@ -14,7 +14,6 @@ pub struct EntityId(String);
 
 impl EntityId {
     /// The id that a text is, if it is one.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_part = |part: &str| {
             !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
@@ -24,19 +23,16 @@ impl EntityId {
     }
 
     /// As Home Assistant knows it.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// What kind of thing it is.
-    #[must_use]
     pub fn domain(&self) -> &str {
         self.0.split_once('.').map_or("", |(domain, _)| domain)
     }
 
     /// What it is called among those of its kind.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.0.split_once('.').map_or("", |(_, name)| name)
     }
@@ -58,20 +54,16 @@ pub struct Exposure {
 }
 
 impl Exposure {
-    /// These.
-    #[must_use]
     pub fn new(entities: Vec<String>, critical: Vec<String>) -> Self {
         Self { entities, critical }
     }
 
     /// May it be seen?
-    #[must_use]
     pub fn shows(&self, id: &EntityId) -> bool {
         self.entities.iter().any(|pattern| fits(pattern, id.as_str()))
     }
 
     /// Is it named by its very id, so that this id is the operator's word?
-    #[must_use]
     pub fn names(&self, id: &EntityId) -> bool {
         self.entities.iter().any(|named| named == id.as_str())
     }
@@ -82,14 +74,12 @@ impl Exposure {
     }
 
     /// May any entity of this domain be seen?
-    #[must_use]
-    pub fn has_domain(&self, domain: &str) -> bool {
+    pub(crate) fn has_domain(&self, domain: &str) -> bool {
         let domains = self.entities.iter().filter_map(|pattern| pattern.split_once('.'));
         domains.into_iter().any(|(pattern, _)| fits(pattern, domain))
     }
 
     /// How grave it is to have something done with this; none: nothing is known of its kind.
-    #[must_use]
     pub fn grade(&self, id: &EntityId, class: Option<&str>) -> Option<DangerGrade> {
         let is_marked = self.critical.iter().any(|pattern| fits(pattern, id.as_str()));
         let marked = is_marked.then_some(DangerGrade::Critical);
@@ -98,8 +88,7 @@ impl Exposure {
 }
 
 /// Is there anything that can be done with entities of this domain?
-#[must_use]
-pub fn is_switchable(id: &EntityId) -> bool {
+pub(crate) fn is_switchable(id: &EntityId) -> bool {
     classes::domain(id.domain()).is_some()
 }
 

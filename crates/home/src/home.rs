@@ -31,17 +31,15 @@ pub struct Settings {
 
 /// How the connection stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Standing {
+enum ConnectionState {
     /// Nobody has asked yet.
     #[default]
     Unasked,
-    /// It answered.
     Answers(Timestamp),
     /// It did not.
     Fails(Timestamp, HomeError),
 }
 
-/// The home.
 pub struct Home {
     /// The server.
     pub client: Client,
@@ -50,19 +48,17 @@ pub struct Home {
     /// What is watched.
     pub observed: Observed,
     areas: AsyncMutex<Option<(Timestamp, Arc<Areas>)>>,
-    standing: Mutex<Standing>,
+    standing: Mutex<ConnectionState>,
 }
 
 impl Home {
     /// One that nobody has asked yet.
-    #[must_use]
     pub fn new(client: Client, settings: Settings) -> Self {
         let (areas, standing) = (AsyncMutex::default(), Mutex::default());
         Self { client, settings, observed: Observed::default(), areas, standing }
     }
 
     /// May they look? Words that come by a way which proves nobody's name see nothing.
-    #[must_use]
     pub fn may_look(&self, principal: &Principal) -> bool {
         principal.trust == Trust::Trusted && principal.role >= self.settings.role
     }
@@ -96,7 +92,6 @@ impl Home {
         self.noted(found, now)
     }
 
-    /// What is in which area.
     pub(crate) async fn areas(&self, now: Timestamp) -> Result<Arc<Areas>, HomeError> {
         let mut known = self.areas.lock().await;
         if let Some((since, areas)) = &*known
@@ -116,18 +111,17 @@ impl Home {
     pub fn noted<T>(&self, answer: Result<T, HomeError>, now: Timestamp) -> Result<T, HomeError> {
         *self.standing() = match &answer {
             // Whoever says so has answered.
-            Ok(_) | Err(HomeError::Gone | HomeError::Refused(_)) => Standing::Answers(now),
-            Err(error) => Standing::Fails(now, error.clone()),
+            Ok(_) | Err(HomeError::Gone | HomeError::Refused(_)) => ConnectionState::Answers(now),
+            Err(error) => ConnectionState::Fails(now, error.clone()),
         };
         answer
     }
 
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn standing(&self) -> MutexGuard<'_, ConnectionState> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How it stands, in words for people.
-    #[must_use]
     pub fn words(&self, now: Timestamp) -> String {
         let ago = |at: Timestamp| match now.duration_since(at).as_mins() {
             ..1 => "just now".to_owned(),
@@ -135,9 +129,9 @@ impl Home {
             mins => format!("{} h ago", mins / 60),
         };
         let stands = match &*self.standing() {
-            Standing::Unasked => "not asked yet".to_owned(),
-            Standing::Answers(at) => format!("answered {}", ago(*at)),
-            Standing::Fails(at, error) => format!("failed {}: {error}", ago(*at)),
+            ConnectionState::Unasked => "not asked yet".to_owned(),
+            ConnectionState::Answers(at) => format!("answered {}", ago(*at)),
+            ConnectionState::Fails(at, error) => format!("failed {}: {error}", ago(*at)),
         };
         match self.observed.words() {
             None => stands,

@@ -43,7 +43,7 @@ pub(crate) enum Command<'a> {
 }
 
 #[derive(Serialize)]
-struct Numbered<'a> {
+struct NumberedCommand<'a> {
     id: u64,
     #[serde(flatten)]
     command: &'a Command<'a>,
@@ -66,13 +66,13 @@ struct Incoming {
     #[serde(default)]
     result: Value,
     #[serde(default)]
-    error: Option<Trouble>,
+    error: Option<SocketError>,
     #[serde(default)]
     event: Option<EntityEvent>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Trouble {
+struct SocketError {
     #[serde(default)]
     code: String,
 }
@@ -195,7 +195,7 @@ impl Socket {
                     let read = serde_json::from_value(result);
                     return read.map_err(|_no_form| HomeError::Unreadable("it has another form than Home Assistant's"));
                 }
-                return Err(match error.unwrap_or(Trouble { code: String::new() }).code.as_str() {
+                return Err(match error.unwrap_or(SocketError { code: String::new() }).code.as_str() {
                     "unauthorized" => HomeError::Forbidden,
                     _ => HomeError::Refused(400),
                 });
@@ -209,7 +209,7 @@ impl Socket {
     pub(crate) async fn put(&mut self, command: &Command<'_>) -> Result<u64, HomeError> {
         self.asked += 1;
         let id = self.asked;
-        self.say(&Numbered { id, command }).await?;
+        self.say(&NumberedCommand { id, command }).await?;
         Ok(id)
     }
 

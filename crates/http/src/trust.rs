@@ -35,7 +35,6 @@ static SHARED: LazyLock<Option<Arc<ClientConfig>>> = LazyLock::new(|| {
 });
 
 /// TLS that believes what the machine believes. None: it has no place for certificates, so that nobody can be believed.
-#[must_use]
 pub fn tls() -> Option<Arc<ClientConfig>> {
     SHARED.clone()
 }

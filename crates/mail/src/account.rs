@@ -10,7 +10,7 @@ use tokio_rustls::rustls::ClientConfig;
 use crate::folders::{self, Folder, FolderRole, Folders};
 use crate::letter_id::LetterId;
 use crate::login::{LoginError, MailLogin};
-use crate::settings::{Place, Settings};
+use crate::settings::{ServerAddress, Settings};
 use hob_core::domain::secret::Secret;
 use hob_email::SetupError;
 use hob_email::command::run;
@@ -33,7 +33,6 @@ pub enum MailError {
 
 impl MailError {
     /// May it work when it is tried again?
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(
             self,
@@ -60,12 +59,12 @@ pub struct Account {
 }
 
 /// A turn at the mailbox. What fails in it costs the connection.
-pub(crate) struct Turn<'a> {
+pub(crate) struct MailboxTurn<'a> {
     place: MutexGuard<'a, Option<ImapSession>>,
     pub(crate) session: ImapSession,
 }
 
-impl Turn<'_> {
+impl MailboxTurn<'_> {
     /// All went well: the connection is kept for the next one.
     pub(crate) fn end(mut self) {
         *self.place = Some(self.session);
@@ -82,14 +81,14 @@ impl Account {
     }
 
     /// Takes a turn: the connection that is there, if it still works, or a new one.
-    pub(crate) async fn turn(&self) -> Result<Turn<'_>, MailError> {
+    pub(crate) async fn turn(&self) -> Result<MailboxTurn<'_>, MailError> {
         let mut place = self.kept.lock().await;
         if let Some(mut session) = place.take()
             && let Ok(Ok(())) = connect::with_deadline(self.settings.deadline, run(&mut session, "NOOP")).await
         {
-            return Ok(Turn { place, session });
+            return Ok(MailboxTurn { place, session });
         }
-        Ok(Turn { session: self.imap().await?, place })
+        Ok(MailboxTurn { session: self.imap().await?, place })
     }
 
     /// By what Hob signs in; `refused` is a token that a server has just not taken.
@@ -100,7 +99,7 @@ impl Account {
         }
     }
 
-    fn server(&self, place: &Place, credential: Credential) -> Server {
+    fn server(&self, place: &ServerAddress, credential: Credential) -> Server {
         Server { host: place.host.clone(), port: place.port, user: self.settings.user.clone(), credential }
     }
 
@@ -124,24 +123,28 @@ impl Account {
     }
 
     /// The folder of this name or role.
-    pub(crate) async fn folder(&self, turn: &mut Turn<'_>, named: &str) -> Result<Folder, MailError> {
+    pub(crate) async fn folder(&self, turn: &mut MailboxTurn<'_>, named: &str) -> Result<Folder, MailError> {
         let folders = self.list(turn).await?;
         let unknown = || MailError::Unfit(format!("There is no folder {named:?}. There are: {folders}."));
         folders.find(named).cloned().ok_or_else(unknown)
     }
 
     /// The folder with this role; none: neither the server nor the owner names one.
-    pub(crate) async fn of_role(&self, turn: &mut Turn<'_>, role: FolderRole) -> Result<Option<Folder>, MailError> {
+    pub(crate) async fn of_role(
+        &self,
+        turn: &mut MailboxTurn<'_>,
+        role: FolderRole,
+    ) -> Result<Option<Folder>, MailError> {
         Ok(self.list(turn).await?.of_role(role).cloned())
     }
 
-    async fn list(&self, turn: &mut Turn<'_>) -> Result<Folders, MailError> {
+    async fn list(&self, turn: &mut MailboxTurn<'_>) -> Result<Folders, MailError> {
         let listed = folders::list(&mut turn.session, &self.settings.folders);
         Ok(connect::with_deadline(self.settings.deadline, listed).await??)
     }
 
     /// Opens the folder that a letter lies in.
-    pub(crate) async fn open(&self, turn: &mut Turn<'_>, id: &LetterId, changes: bool) -> Result<(), MailError> {
+    pub(crate) async fn open(&self, turn: &mut MailboxTurn<'_>, id: &LetterId, changes: bool) -> Result<(), MailError> {
         let folder = folders::on_the_wire(&id.folder);
         let opened = connect::open(&mut turn.session, &folder, changes);
         let opened = connect::with_deadline(self.settings.deadline, opened).await?;

@@ -17,14 +17,12 @@ pub struct MailAudience {
 }
 
 impl MailAudience {
-    /// Of these accounts.
-    #[must_use]
     pub fn new(accounts: Vec<Account>, store: Store) -> Self {
         Self { accounts, store }
     }
 
     /// The accounts that somebody may use at a place.
-    pub async fn accounts_of(&self, who: &Principal, place: SpeakingPlace) -> Result<Vec<&Account>, StoreError> {
+    pub(crate) async fn accounts_of(&self, who: &Principal, place: SpeakingPlace) -> Result<Vec<&Account>, StoreError> {
         if !place.private {
             return Ok(Vec::new());
         }

@@ -39,7 +39,6 @@ pub struct ReadyLetter {
 }
 
 /// The Message-ID that a call's letter has at each attempt, so that it is known again: fixed by what was asked about.
-#[must_use]
 pub fn message_id(call: &str, arguments: &str, settings: &Settings) -> String {
     let sum = Sha256::digest(format!("{}\n{call}\n{arguments}", settings.address));
     let sum: String = sum.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
@@ -117,12 +116,12 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::settings::{DEADLINE, Place};
+    use crate::settings::{DEADLINE, ServerAddress};
     use hob_email::settings::Security;
     use hob_tools::audience::People;
 
     pub(crate) fn settings() -> Settings {
-        let place = Place { host: "localhost".to_owned(), port: 1, security: Security::Plain };
+        let place = ServerAddress { host: "localhost".to_owned(), port: 1, security: Security::Plain };
         Settings {
             name: "ada".to_owned(),
             people: People::default(),

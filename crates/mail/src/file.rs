@@ -2,7 +2,7 @@
 
 use async_imap::imap_proto::{Outcome, Response, ResponseCode};
 
-use crate::account::{Account, MailError, Turn};
+use crate::account::{Account, MailError, MailboxTurn};
 use crate::folders::quoted;
 use crate::letter_id::LetterId;
 use crate::read::gone;
@@ -12,7 +12,7 @@ use hob_email::connect::{MailboxError, with_deadline};
 
 /// What is to be done with a letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filing {
+pub struct FilingRequest {
     /// The folder that it goes to.
     pub to: Option<String>,
     /// Whether it is read.
@@ -23,17 +23,17 @@ pub struct Filing {
 
 /// What was done, with what would be needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filed {
+pub struct FiledLetter {
     pub was: LetterId,
     /// Where it went.
-    pub moved: Option<Moved>,
+    pub moved: Option<MovedLetter>,
     /// The marks that it had before.
-    pub flags_before: Vec<String>,
+    pub(crate) flags_before: Vec<String>,
 }
 
 /// Where a letter went.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct MovedLetter {
     pub folder: String,
     /// Its new id, if the server tells.
     pub now: Option<LetterId>,
@@ -45,7 +45,7 @@ pub struct Moved {
 ///
 /// # Errors
 /// When the letter or the folder is not there, or the server refuses.
-pub async fn file(account: &Account, id: &LetterId, filing: &Filing) -> Result<Filed, MailError> {
+pub async fn file(account: &Account, id: &LetterId, filing: &FilingRequest) -> Result<FiledLetter, MailError> {
     let mut turn = account.turn().await?;
     let to = match &filing.to {
         Some(named) => Some(account.folder(&mut turn, named).await?.name),
@@ -65,7 +65,7 @@ pub async fn file(account: &Account, id: &LetterId, filing: &Filing) -> Result<F
             Some(to) => Some(go(&mut turn, id, to).await?),
             None => None,
         };
-        Ok::<_, MailboxError>(Some(Filed { was: id.clone(), moved, flags_before: there.flags }))
+        Ok::<_, MailboxError>(Some(FiledLetter { was: id.clone(), moved, flags_before: there.flags }))
     };
     let done = with_deadline(account.settings.deadline * 2, work).await??;
     turn.end();
@@ -73,7 +73,7 @@ pub async fn file(account: &Account, id: &LetterId, filing: &Filing) -> Result<F
 }
 
 /// Moves a letter from the folder that is open.
-async fn go(turn: &mut Turn<'_>, id: &LetterId, to: String) -> Result<Moved, MailboxError> {
+async fn go(turn: &mut MailboxTurn<'_>, id: &LetterId, to: String) -> Result<MovedLetter, MailboxError> {
     let able = turn.session.capabilities().await?;
     let (moves, expunges) = (able.has_str("MOVE"), able.has_str("UIDPLUS"));
     let mut given = None;
@@ -94,5 +94,5 @@ async fn go(turn: &mut Turn<'_>, id: &LetterId, to: String) -> Result<Moved, Mai
         }
     }
     let now = given.map(|(validity, uid)| LetterId { folder: to.clone(), validity, uid, ..id.clone() });
-    Ok(Moved { folder: to, now, is_left_behind: !moves && !expunges })
+    Ok(MovedLetter { folder: to, now, is_left_behind: !moves && !expunges })
 }

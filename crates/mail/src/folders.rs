@@ -29,7 +29,6 @@ pub enum FolderRole {
 
 impl FolderRole {
     /// As IMAP writes it; people and the model write it so, too.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Drafts => "\\Drafts",
@@ -69,7 +68,6 @@ pub struct Folders(Vec<Folder>);
 
 impl Folders {
     /// The folder of this name or role.
-    #[must_use]
     pub fn find(&self, named: &str) -> Option<&Folder> {
         let named = named.trim();
         let is_inbox = |name: &str| name.eq_ignore_ascii_case("INBOX");
@@ -78,7 +76,6 @@ impl Folders {
         self.0.iter().find(is).or_else(by_role)
     }
 
-    #[must_use]
     pub fn of_role(&self, role: FolderRole) -> Option<&Folder> {
         self.0.iter().find(|one| one.role == Some(role))
     }

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
-use crate::login::issuer::{DeviceCode, Issued, Issuer, Polled};
+use crate::login::issuer::{DeviceCode, IssuedTokens, Issuer, PollOutcome};
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_core::domain::secret::Secret;
 use hob_tools::logins::{TokenFile, blocking};
@@ -49,7 +49,7 @@ pub enum LoginError {
 
 /// What is in the file.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredLogin {
     /// For what it was issued, in the config's words. With others it is worth nothing.
     holds_for: Vec<String>,
     access_token: String,
@@ -72,7 +72,6 @@ pub struct MailLogin {
 
 impl MailLogin {
     /// That of an account, at this issuer. `servers` are all that its tokens may be shown to, and as whom.
-    #[must_use]
     pub fn new(account: &str, issuer: Issuer, servers: Vec<String>, data_dir: &Path, guard: &EgressGuard) -> Self {
         let guard = issuer.guarded(guard);
         let holds_for = [issuer.token_url.to_string(), issuer.client_id.clone()].into_iter().chain(servers).collect();
@@ -101,14 +100,14 @@ impl MailLogin {
             pause(between).await;
             waited += between;
             match self.issuer.poll(&self.guard, &code).await {
-                Ok(Polled::Issued(issued)) => {
+                Ok(PollOutcome::Issued(issued)) => {
                     let kept = self.kept(issued, None);
                     let file = self.file.clone();
                     let keep = move || file.lock().and_then(|_lock| file.write(&kept));
                     return Ok(blocking(keep).await?);
                 }
-                Ok(Polled::Pending) => {}
-                Ok(Polled::TooFast) => between += SLOWER,
+                Ok(PollOutcome::Pending) => {}
+                Ok(PollOutcome::TooFast) => between += SLOWER,
                 // Whoever does not answer is asked half as often (RFC 8628, 3.5).
                 Err(LoginError::Unreachable(why)) => {
                     tracing::debug!(account = self.account, why, "the issuer does not answer");
@@ -148,8 +147,8 @@ impl MailLogin {
         .await?
     }
 
-    fn read(&self) -> Result<Kept, LoginError> {
-        let kept = self.file.read::<Kept>()?.filter(|kept| kept.holds_for == self.holds_for);
+    fn read(&self) -> Result<StoredLogin, LoginError> {
+        let kept = self.file.read::<StoredLogin>()?.filter(|kept| kept.holds_for == self.holds_for);
         kept.ok_or_else(|| LoginError::Needed { account: self.account.clone() })
     }
 
@@ -167,7 +166,7 @@ impl MailLogin {
         let refresh = Secret::new(kept.refresh_token.clone().ok_or_else(needed)?);
         let Some(issued) = self.issuer.renew(&self.guard, &refresh).await? else {
             tracing::warn!(account = self.account, "mail.login_over: the login at the mailbox holds no longer");
-            self.file.write(&Kept { refresh_token: None, ..kept })?;
+            self.file.write(&StoredLogin { refresh_token: None, ..kept })?;
             return Err(needed());
         };
         // Whoever issues no new one lets the former one hold on.
@@ -176,11 +175,11 @@ impl MailLogin {
         Ok(Secret::new(kept.access_token))
     }
 
-    fn kept(&self, issued: Issued, before: Option<Secret>) -> Kept {
-        let Issued { access_token, refresh_token, holds } = issued;
+    fn kept(&self, issued: IssuedTokens, before: Option<Secret>) -> StoredLogin {
+        let IssuedTokens { access_token, refresh_token, holds } = issued;
         let expires = holds.and_then(|holds| self.clock.now().checked_add(holds).ok());
         let text = |token: Secret| token.expose().to_owned();
         let (access_token, refresh_token) = (text(access_token), refresh_token.or(before).map(text));
-        Kept { holds_for: self.holds_for.clone(), access_token, expires, refresh_token }
+        StoredLogin { holds_for: self.holds_for.clone(), access_token, expires, refresh_token }
     }
 }

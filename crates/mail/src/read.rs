@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use crate::account::{Account, MailError, Turn};
+use crate::account::{Account, MailError, MailboxTurn};
 use crate::folders::on_the_wire;
 use crate::letter_id::LetterId;
 use hob_core::domain::email_envelope::Mailbox;
@@ -41,7 +41,11 @@ pub async fn read(account: &Account, id: &LetterId) -> Result<Letter, MailError>
     Ok(letter)
 }
 
-pub(crate) async fn letter_of(account: &Account, turn: &mut Turn<'_>, id: &LetterId) -> Result<Letter, MailError> {
+pub(crate) async fn letter_of(
+    account: &Account,
+    turn: &mut MailboxTurn<'_>,
+    id: &LetterId,
+) -> Result<Letter, MailError> {
     account.open(turn, id, false).await?;
     let command = format!("UID FETCH {} (UID RFC822.SIZE BODY.PEEK[]<0.{LETTER_BYTES_MAX}>)", id.uid);
     let shown = with_deadline(account.settings.deadline, fetch(&mut turn.session, &command)).await??;
@@ -77,7 +81,6 @@ pub(crate) fn gone(id: &LetterId) -> MailError {
 }
 
 /// The letter in words.
-#[must_use]
 pub fn told(letter: &Letter, id: &LetterId, zone: &TimeZone) -> String {
     let mut lines = Vec::new();
     let mut people = |head: &str, all: &[Mailbox]| {

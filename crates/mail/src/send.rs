@@ -7,7 +7,7 @@ use async_imap::imap_proto::{Outcome, Response, ResponseCode};
 use lettre::transport::smtp::client::AsyncSmtpConnection;
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 
-use crate::account::{Account, MailError, Turn};
+use crate::account::{Account, MailError, MailboxTurn};
 use crate::compose::ReadyLetter;
 use crate::folders::{FolderRole, on_the_wire, quoted};
 use crate::letter_id::LetterId;
@@ -16,7 +16,7 @@ use hob_email::connect::{MailboxError, open, with_deadline};
 
 /// What became of a letter.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum SendOutcome {
     /// It went out; where its copy lies, or why there is none.
     Gone(Result<String, String>),
     /// Nothing went out.
@@ -46,7 +46,7 @@ pub async fn find(
 
 async fn find_in(
     account: &Account,
-    turn: &mut Turn<'_>,
+    turn: &mut MailboxTurn<'_>,
     folder: &str,
     message_id: &str,
 ) -> Result<Option<LetterId>, MailError> {
@@ -115,9 +115,9 @@ fn without_role(account: &Account, role: FolderRole) -> String {
 }
 
 /// Sends a letter: to all of its recipients, or to nobody.
-pub async fn send(account: &Account, letter: &ReadyLetter) -> Sent {
+pub async fn send(account: &Account, letter: &ReadyLetter) -> SendOutcome {
     let deadline = account.settings.deadline;
-    let no = |why: String| Sent::Not { why };
+    let no = |why: String| SendOutcome::Not { why };
     let mut connection = match tokio::time::timeout(deadline, given_recipients(account, letter)).await {
         Ok(Ok(connection)) => connection,
         Ok(Err(why)) => return no(why),
@@ -126,13 +126,13 @@ pub async fn send(account: &Account, letter: &ReadyLetter) -> Sent {
     match tokio::time::timeout(deadline, connection.message(letter.source.as_bytes())).await {
         Ok(Ok(_)) => {}
         Ok(Err(error)) if error.status().is_some() => return no(error.to_string()),
-        Ok(Err(error)) => return Sent::Unknown { why: error.to_string() },
-        Err(_elapsed) => return Sent::Unknown { why: "the mail server has not answered in time".to_owned() },
+        Ok(Err(error)) => return SendOutcome::Unknown { why: error.to_string() },
+        Err(_elapsed) => return SendOutcome::Unknown { why: "the mail server has not answered in time".to_owned() },
     }
     if let Ok(Err(error)) = tokio::time::timeout(deadline, connection.quit()).await {
         tracing::debug!(%error, "the mail server did not say good-bye");
     }
-    Sent::Gone(keep_copy(account, letter).await)
+    SendOutcome::Gone(keep_copy(account, letter).await)
 }
 
 /// Up to the point where the server waits for the letter itself. Whom it refuses keeps the letter from all: then nothing has

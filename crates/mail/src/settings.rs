@@ -11,9 +11,8 @@ use hob_tools::audience::People;
 /// How long a server may take over what is asked of it.
 pub const DEADLINE: Duration = Duration::from_secs(45);
 
-/// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ServerAddress {
     /// Its name; its certificate must be for it.
     pub host: String,
     pub port: u16,
@@ -33,9 +32,9 @@ pub struct Settings {
     /// The user's name on both servers.
     pub user: String,
     /// Where letters lie.
-    pub imap: Place,
+    pub imap: ServerAddress,
     /// Where letters go out.
-    pub smtp: Place,
+    pub smtp: ServerAddress,
     /// Certificates that are believed besides the usual ones (PEM).
     pub ca_file: Option<PathBuf>,
     /// The folders that have a role by the owner's word, whatever the server says.
@@ -48,7 +47,6 @@ pub struct Settings {
 
 impl Settings {
     /// The domain that its Message-IDs are of.
-    #[must_use]
     pub fn domain(&self) -> &str {
         self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
     }

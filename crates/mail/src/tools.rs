@@ -30,7 +30,6 @@ pub struct Mailboxes {
 
 impl Mailboxes {
     /// These; times are told in `zone`.
-    #[must_use]
     pub fn new(audience: MailAudience, zone: TimeZone) -> Self {
         Self { audience, zone }
     }
@@ -60,7 +59,6 @@ impl Mailboxes {
     }
 }
 
-#[must_use]
 pub fn all(mailboxes: &Arc<Mailboxes>) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(mail_search::MailSearch::new(Arc::clone(mailboxes))),

@@ -34,7 +34,6 @@ pub struct CachedQuestion {
 
 impl ActiveEmbedder {
     /// Nothing was asked yet.
-    #[must_use]
     pub fn of(embedder: Arc<dyn Embedder>, model: i64, index: Index) -> Self {
         Self { embedder, model, index: RwLock::new(index), recent: Mutex::default() }
     }
@@ -58,7 +57,6 @@ impl ActiveEmbedder {
     }
 
     /// The vectors of a text that was asked about just now.
-    #[must_use]
     pub fn recent(&self, text: &str) -> Option<Arc<CachedQuestion>> {
         let recent = lock(&self.recent);
         recent.iter().find(|asked| asked.text == text).cloned()

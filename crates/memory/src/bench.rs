@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::active_embedder::ActiveEmbedder;
 use crate::bench::write::{put_vectors, register, write_conversation};
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Bill, Embedded, Embedder};
+use crate::embedding::{Bill, EmbeddedText, Embedder};
 use crate::passage::{Passage, passages};
 use crate::rank::dates;
 use crate::recall::fuse::Candidate;
@@ -231,7 +231,7 @@ async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<ActiveEmbe
 async fn vectors(embedder: &dyn Embedder, passages: &[Passage]) -> Result<Vec<NewVector>, EmbedError> {
     let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
     if let Some(embedded) = embedder.embed_tokens(&texts).await? {
-        let vector = |(passage, one): (&Passage, Embedded)| NewVector {
+        let vector = |(passage, one): (&Passage, EmbeddedText)| NewVector {
             memory: passage.memory,
             binary_codes: Some(informative_codes(&one.tokens, &passage.text, passage.own_from).to_bytes()),
             vector: encode(&one.vector),

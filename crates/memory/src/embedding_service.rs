@@ -63,7 +63,6 @@ impl fmt::Display for EmbeddingStatus {
 
 impl EmbeddingService {
     /// What serves now.
-    #[must_use]
     pub fn serving(&self) -> Option<Arc<ActiveEmbedder>> {
         self.serving.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -74,7 +73,6 @@ impl EmbeddingService {
     }
 
     /// How it stands.
-    #[must_use]
     pub fn status(&self) -> EmbeddingStatus {
         self.standing.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

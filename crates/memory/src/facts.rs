@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 
 use crate::facts::keep::{FactDraft, RememberOutcome, keep};
 use crate::facts::relevance::fact_score;
-use crate::facts::rivals::Rivalry;
+use crate::facts::rivals::FactConflict;
 use crate::rank::dates::until::stated_last_day;
 use crate::rank::relevance::asks_for_something;
 use crate::recall::{RecalledFact, list, match_expression};
@@ -86,7 +86,6 @@ impl ToldFact {
 }
 
 /// Until when a value holds, where it says so: the end of that day.
-#[must_use]
 pub fn stated_expiry(value: &str, said_at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let today = said_at.to_zoned(zone.clone()).date();
     let last = stated_last_day(value, today)?;
@@ -108,14 +107,13 @@ pub async fn search(tx: &mut Tx, scopes: &[Scope], query: &str, limit: usize) ->
     Ok(newest)
 }
 
-/// What they are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RelevantFacts {
     /// Those that hold.
     pub facts: Vec<RecalledFact>,
     /// What contradicts each other and nobody was asked about; the oldest first. Whoever puts one before a person calls
     /// [`facts::note_asked`] in the same transaction.
-    pub rivals: Vec<Rivalry>,
+    pub rivals: Vec<FactConflict>,
 }
 
 /// The facts that go along with a question, the weightiest first ([`fact_score()`]), and what is not sure.
@@ -148,7 +146,7 @@ pub async fn relevant(
     let open = open.into_iter().filter(|(current, rival)| !current.is_over(now) && !rival.is_over(now));
     Ok(RelevantFacts {
         facts: known.into_iter().map(|(score, fact)| known_fact(fact, score)).collect(),
-        rivals: open.map(|(current, rival)| Rivalry { current, rival }).collect(),
+        rivals: open.map(|(current, rival)| FactConflict { current, rival }).collect(),
     })
 }
 

@@ -146,7 +146,6 @@ const QUESTIONS: &[&str] = &[
 ];
 
 /// What it matters when it is said, from 0 to 1.
-#[must_use]
 pub fn score(text: &str) -> f64 {
     let lower = text.to_lowercase().replace('’', "'");
     let words: Vec<&str> = lower.split_whitespace().map(trimmed).filter(|word| !word.is_empty()).collect();
@@ -172,23 +171,22 @@ pub fn score(text: &str) -> f64 {
 
 /// What it matters now.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ImportanceInputs {
+pub(crate) struct ImportanceInputs {
     /// What it mattered when it was said.
-    pub score: f64,
+    pub(crate) score: f64,
     /// How often it was looked for and shown since.
-    pub uses: i64,
+    pub(crate) uses: i64,
     /// When it was said.
-    pub at: i64,
+    pub(crate) at: i64,
     /// When it was used last.
-    pub used_at: Option<i64>,
+    pub(crate) used_at: Option<i64>,
     /// Somebody wants it kept.
-    pub pinned: bool,
+    pub(crate) pinned: bool,
 }
 
 impl ImportanceInputs {
     /// What it matters at `now`, if after `half_life_ms` of silence everything matters half as much.
-    #[must_use]
-    pub fn current(&self, now: i64, half_life_ms: i64) -> f64 {
+    pub(crate) fn current(&self, now: i64, half_life_ms: i64) -> f64 {
         if self.pinned {
             return 1.0;
         }

@@ -15,7 +15,6 @@ pub enum MemoryItem {
 
 impl MemoryItem {
     /// What `name` names; none: it is no such name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (kind, digits) = name.split_at_checked(1)?;
         let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<i64>().ok())??;

@@ -65,7 +65,6 @@ pub enum ForgetListedOutcome {
     Refused(Vec<MemoryItem>),
     /// All are gone.
     Done {
-        /// These were there.
         gone: Vec<MemoryItem>,
         /// Memories, for [`crate::embedding_service::EmbeddingService::forget`].
         memories: Vec<(Scope, MemoryId)>,

@@ -19,7 +19,7 @@ pub struct Passage {
     pub user: Option<UserId>,
     pub text: String,
     /// Where the memory's own part begins: only its tokens are kept.
-    pub own_from: usize,
+    pub(crate) own_from: usize,
 }
 
 /// The passages of the next memories after `after`, in the order of their rows.

@@ -25,7 +25,7 @@ use hob_store::{Tx, millis, people};
 /// The most people in a scope.
 pub const PEOPLE_MAX: usize = 1_000;
 /// The most other names and addresses of one person.
-pub const IDENTITIES_MAX: usize = 20;
+pub(crate) const IDENTITIES_MAX: usize = 20;
 /// The longest name, relation, or other name, in characters.
 pub const NAME_CHARS_MAX: usize = 100;
 /// The most facts that are shown of one person.
@@ -240,7 +240,6 @@ pub struct PersonCard {
     pub facts: Vec<FactAbout>,
 }
 
-/// Looks people up.
 #[derive(Debug, Clone)]
 pub struct LookUpPeople {
     /// Where may be looked.

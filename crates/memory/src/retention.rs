@@ -29,19 +29,17 @@ pub struct Retention {
     /// What matters so much by now is kept.
     pub floor: f64,
     /// After so long without use something matters half as much.
-    pub half_life: SignedDuration,
+    pub(crate) half_life: SignedDuration,
 }
 
 impl Retention {
     /// What matters less by now is let go, once it is older than `keep`.
-    #[must_use]
     pub fn after(keep: SignedDuration) -> Self {
         Self { keep, floor: FLOOR, half_life: HALF_LIFE }
     }
 
     /// Whether it is let go at `now`.
-    #[must_use]
-    pub fn is_expired(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {
+    pub(crate) fn is_expired(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {
         let RetentionCandidate { importance: score, uses, at, used_at, .. } = *memory;
         let standing = ImportanceInputs { score, uses, at, used_at, pinned: false };
         at < self.cutoff(now) && standing.current(millis(now), ms(self.half_life)) < self.floor

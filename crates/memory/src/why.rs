@@ -14,7 +14,6 @@ pub const IMPORTANCE: &str = "importance";
 const OF_MEANING: &str = "meaning";
 
 /// What each signal brought to the score, in thousandths; the strongest first.
-#[must_use]
 pub fn signals(row: &RecalledRow) -> Vec<(String, i64)> {
     let parts: BTreeMap<String, i64> = serde_json::from_str(&row.parts).unwrap_or_else(|error| {
         tracing::warn!(%error, "what brought a memory up cannot be read");
@@ -26,7 +25,6 @@ pub fn signals(row: &RecalledRow) -> Vec<(String, i64)> {
 }
 
 /// How it was looked for, as far as what was found tells.
-#[must_use]
 pub fn search_mode(recalled: &[RecalledRow]) -> Option<SearchMode> {
     let mut sought = recalled.iter().filter(|row| row.leg == Leg::Relevance).peekable();
     sought.peek()?;

@@ -33,12 +33,12 @@ mod tests;
 /// model at rest in the middle of its own waits.
 pub const FAILURES_MAX: u32 = 4;
 /// The first rest.
-pub const REST_FIRST: Duration = Duration::from_secs(5);
+pub(crate) const REST_FIRST: Duration = Duration::from_secs(5);
 /// The longest rest, whatever the reason.
 pub const REST_MAX: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Breaker {
+pub(crate) struct Breaker {
     state: State,
     /// How many probes failed since it opened.
     failed_probes: u32,
@@ -71,22 +71,22 @@ struct Cooldown {
 
 /// Leave to call; what came of it is told with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Permit {
+pub(crate) struct Permit {
     probe: Option<u64>,
 }
 
 impl Permit {
     /// Leave that nobody was asked for: of a forced call, or of one that is not a probe.
-    pub const PLAIN: Self = Self { probe: None };
+    pub(crate) const PLAIN: Self = Self { probe: None };
 }
 
 /// Why a call is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CircuitOpen {
+pub(crate) struct CircuitOpen {
     /// What went wrong before.
-    pub why: ErrorClass,
+    pub(crate) why: ErrorClass,
     /// How much of the rest is left; nothing where it is over and a probe is under way.
-    pub remaining: Duration,
+    pub(crate) remaining: Duration,
 }
 
 /// What came of a call.
@@ -102,8 +102,7 @@ pub enum Outcome {
 
 impl Breaker {
     /// Why a call would be skipped now; none: it would be let through.
-    #[must_use]
-    pub fn resting(&self, now: Timestamp) -> Option<CircuitOpen> {
+    pub(crate) fn resting(&self, now: Timestamp) -> Option<CircuitOpen> {
         match &self.state {
             State::Closed { .. } => None,
             State::Open(rest) => {
@@ -115,7 +114,7 @@ impl Breaker {
     }
 
     /// Lets a call through, or says why not.
-    pub fn acquire(&mut self, now: Timestamp) -> Result<Permit, CircuitOpen> {
+    pub(crate) fn acquire(&mut self, now: Timestamp) -> Result<Permit, CircuitOpen> {
         if let Some(resting) = self.resting(now) {
             return Err(resting);
         }
@@ -128,7 +127,7 @@ impl Breaker {
     }
 
     /// Takes in what came of a call. Each permit is told once.
-    pub fn record_outcome(&mut self, permit: Permit, outcome: Outcome, now: Timestamp) {
+    pub(crate) fn record_outcome(&mut self, permit: Permit, outcome: Outcome, now: Timestamp) {
         match outcome {
             Outcome::Answered => {
                 self.state = State::default();

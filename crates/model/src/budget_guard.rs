@@ -27,7 +27,6 @@ pub struct BudgetGuard {
 pub struct Spender<'a> {
     /// In which run; none: outside any, for memory or a recording.
     pub run: Option<RunId>,
-    /// For whom.
     pub user: UserId,
     pub role: Role,
     /// As which persona; none: as nobody in particular.
@@ -80,7 +79,6 @@ pub struct CapUsage {
 
 impl CapUsage {
     /// Is it about money, and for whom?
-    #[must_use]
     pub fn is_of(&self, scope: CapScope, money: bool) -> bool {
         self.window.cap.scope == scope && matches!(self.window.cap.most, CapAmount::Usd(_)) == money
     }
@@ -88,7 +86,6 @@ impl CapUsage {
 
 impl BudgetGuard {
     /// With the caps alone that are nobody's in particular.
-    #[must_use]
     pub fn of_house(&self) -> Self {
         let Budget { run, house, .. } = self.budget;
         Self { budget: Budget { run, house, ..Budget::default() }, zone: self.zone.clone() }
@@ -182,7 +179,6 @@ async fn reserved_sum(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> 
     }
 }
 
-/// What is spent of a cap.
 async fn spent(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> Result<MoneyAndTokens, StoreError> {
     let since = millis(window.since);
     match (window.cap.scope, spender.run) {

@@ -30,7 +30,6 @@ pub struct ModelEntry {
 
 impl ModelEntry {
     /// A model on an account of its own.
-    #[must_use]
     pub fn new(role: &'static str, provider: Arc<dyn Provider>) -> Self {
         Self { role, provider, credential: None }
     }
@@ -88,13 +87,11 @@ pub struct Catalog {
 
 impl Catalog {
     /// A catalogue with `primary` and `others`, in this order; `clock` tells how long one rests.
-    #[must_use]
     pub fn new(primary: ModelEntry, others: Vec<ModelEntry>, clock: Arc<dyn Clock>) -> Self {
         Self::with_breakers(primary, others, BreakerMonitor::new(clock))
     }
 
     /// The same with the breakers of a catalogue before it: what rests on an account goes on resting there.
-    #[must_use]
     pub fn with_breakers(primary: ModelEntry, others: Vec<ModelEntry>, watch: BreakerMonitor) -> Self {
         let known = |entry: ModelEntry| CatalogModel {
             role: entry.role,
@@ -126,27 +123,22 @@ impl Catalog {
         Self { models: models.collect(), ..self }
     }
 
-    /// Its breakers.
-    #[must_use]
     pub fn watch(&self) -> BreakerMonitor {
         self.watch.clone()
     }
 
     /// The model with this label; it answers [`ErrorClass::Resting`] while it is left alone.
-    #[must_use]
     pub fn get(&self, label: &str) -> Option<Arc<dyn Provider>> {
         self.find(label).map(|known| Arc::new(known.guarded.clone()) as Arc<dyn Provider>)
     }
 
     /// The model with this label, to be asked truly even while it rests: for a chain of which nobody else answers.
-    #[must_use]
     pub fn get_forced(&self, label: &str) -> Option<Arc<dyn Provider>> {
         self.find(label).map(|known| Arc::new(known.guarded.ignoring_breaker()) as Arc<dyn Provider>)
     }
 
     /// The label that a person's word stands for: a role, a label, its last part, an alias, or a piece of one label
     /// alone. Case does not matter.
-    #[must_use]
     pub fn resolve(&self, word: &str) -> Option<&str> {
         self.exact(word).or_else(|| match self.candidates(word)[..] {
             [label] => Some(label),
@@ -155,7 +147,6 @@ impl Catalog {
     }
 
     /// The labels of which the word is a piece: what a person may have meant.
-    #[must_use]
     pub fn candidates(&self, word: &str) -> Vec<&str> {
         let word = word.trim().to_lowercase();
         let mut labels: Vec<&str> = Vec::new();
@@ -170,7 +161,6 @@ impl Catalog {
 
     /// Whom to ask, in order: the session's choice or the primary one, then the fallbacks. A choice that is no longer
     /// configured is not replaced by one that looks like it.
-    #[must_use]
     pub fn chain(&self, choice: Option<&str>) -> Vec<String> {
         let first =
             choice.and_then(|choice| self.exact(choice)).or_else(|| self.labels().next().map(|(_, label)| label));
@@ -190,19 +180,16 @@ impl Catalog {
     }
 
     /// The first role in which the model with this label stands.
-    #[must_use]
     pub fn role(&self, label: &str) -> Option<&'static str> {
         self.find(label).map(|known| known.role)
     }
 
     /// The label of the first model in this role.
-    #[must_use]
     pub fn by_role(&self, role: &str) -> Option<&str> {
         self.models.iter().find(|known| known.role == role).map(CatalogModel::label)
     }
 
     /// The models that rest now, each once.
-    #[must_use]
     pub fn states(&self) -> Vec<UnavailableModel> {
         let mut states: Vec<UnavailableModel> = Vec::new();
         for known in &self.models {

@@ -16,7 +16,7 @@ mod tests;
 mod wait;
 
 /// The longest wait that is believed.
-pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much of the provider's own words a person is shown.
 const QUOTE_CHARS_MAX: usize = 200;
@@ -43,8 +43,7 @@ pub struct ErrorResponse<'a> {
 
 impl<'a> ErrorResponse<'a> {
     /// A refusal with everything that its headers tell; `header` finds one by its name in lower case.
-    #[must_use]
-    pub fn with_headers(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &'a str) -> Self {
+    pub(crate) fn with_headers(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &'a str) -> Self {
         let is_out =
             |what: &str| header(&format!("x-ratelimit-remaining-{what}")).is_some_and(|left| left.trim() == "0");
         let reset = ["requests", "tokens"].into_iter().find(|what| is_out(what));
@@ -60,8 +59,7 @@ impl<'a> ErrorResponse<'a> {
 }
 
 /// What to do about a refusal, in words for a person.
-#[must_use]
-pub fn classify(refusal: &ErrorResponse<'_>) -> ModelError {
+pub(crate) fn classify(refusal: &ErrorResponse<'_>) -> ModelError {
     let body = ErrorBody::parse(refusal.body);
     let is_success = (200..300).contains(&refusal.status);
     // An error inside a success counts as what it says itself.

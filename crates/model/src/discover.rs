@@ -48,7 +48,6 @@ pub struct ConfiguredModel {
 
 impl ConfiguredModel {
     /// This kind, with all that is usual for it.
-    #[must_use]
     pub fn with_defaults(kind: ProviderKind) -> Self {
         let tuning = Tuning::default();
         Self { kind, base_url: None, api: None, api_key: None, model: None, tuning, context_tokens: None }
@@ -182,7 +181,6 @@ fn decide(
 }
 
 /// The usual models of the services whose keys are in the environment, in the presets' order.
-#[must_use]
 pub fn with_keys(environment: EnvironmentLookup<'_>) -> Vec<ModelDiscovery> {
     let key = |name: &str| environment(name).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
     let found = PRESETS.iter().filter_map(|preset| {
@@ -229,7 +227,6 @@ fn from_config(
 }
 
 /// The variable that would hold the key which such a provider needs and nobody gives; none: there is one, or none is needed.
-#[must_use]
 pub fn lacks_key(configured: &ConfiguredModel, environment: EnvironmentLookup<'_>) -> Option<&'static str> {
     let name = Preset::of(configured.kind)?.key_variable?;
     let has_key = configured.api_key.is_some() || environment(name).is_some_and(|key| !key.trim().is_empty());
@@ -238,14 +235,12 @@ pub fn lacks_key(configured: &ConfiguredModel, environment: EnvironmentLookup<'_
 }
 
 /// The usual model of such a provider, if it has one.
-#[must_use]
 pub fn usual_model(kind: ProviderKind) -> Option<&'static str> {
     Preset::of(kind)?.model
 }
 
 impl Preset {
     /// What is known of this kind; none: the built-in model, which has no server.
-    #[must_use]
     pub fn of(kind: ProviderKind) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.kind == kind)
     }
@@ -289,7 +284,6 @@ impl ModelDiscovery {
     }
 
     /// The account on which it is asked; none for what has no server.
-    #[must_use]
     pub fn credential(&self) -> Option<Credential> {
         match &self.backend {
             Backend::Offline => None,
@@ -298,7 +292,6 @@ impl ModelDiscovery {
     }
 
     /// The same, with this limit on its replies where it has none.
-    #[must_use]
     pub fn limited(&self, reply_tokens: Option<u64>) -> Self {
         let mut limited = self.clone();
         if let Backend::Server(server) = &mut limited.backend {
@@ -363,7 +356,6 @@ impl fmt::Display for ModelDiscovery {
 }
 
 /// `provider/model`, as this model of such a provider is called.
-#[must_use]
 pub fn label_of(kind: ProviderKind, model: &str) -> String {
     Preset::of(kind).map_or_else(|| offline::LABEL.to_owned(), |preset| label(preset.name, model))
 }

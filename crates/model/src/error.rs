@@ -39,7 +39,6 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// Its name in the database, in metrics and in traces.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -95,7 +94,6 @@ pub struct ModelError {
 
 impl ModelError {
     /// A failure of `class` without a named wait.
-    #[must_use]
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self { class, message: message.into(), retry_after: None, parameter: None }
     }

@@ -54,7 +54,7 @@ pub struct HttpCall {
     /// The request, with headers and body.
     pub request: RequestBuilder,
     /// How its events stand in the stream.
-    pub framing: Framing,
+    pub(crate) framing: Framing,
 }
 
 /// Sends the call, streams the reply's text into `sink`, answers with the whole of it.
@@ -80,7 +80,7 @@ pub async fn exchange<F: ReplyFold>(
 }
 
 /// Asks for something that is not a call of a model: a list, a description.
-pub async fn get_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure> {
+pub(crate) async fn get_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure> {
     let sent = async { Ok(request.send().await.map_err(|error| answer::unreachable_server(&error))?) };
     parse_answer(&body_within(LOOK_UP_WAIT_MAX, sent).await?)
 }
@@ -185,7 +185,7 @@ impl Stream {
 }
 
 /// The stream ended before the reply did.
-pub fn broken_off() -> ModelError {
+pub(crate) fn broken_off() -> ModelError {
     ModelError::new(ErrorClass::Network, "The connection to the model provider broke off during the reply.")
 }
 

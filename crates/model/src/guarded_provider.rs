@@ -32,7 +32,6 @@ pub struct Credential(String);
 
 impl Credential {
     /// The account that `api_key` opens at `base_url`.
-    #[must_use]
     pub fn new(base_url: &str, api_key: Option<&Secret>) -> Self {
         let mut hash = Sha256::new();
         hash.update(base_url.trim_end_matches('/'));
@@ -55,7 +54,6 @@ pub struct BreakerMonitor {
 
 impl BreakerMonitor {
     /// A watch over models that have not failed yet.
-    #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { board: Arc::default(), clock, heard: Arc::default() }
     }
@@ -84,7 +82,7 @@ impl BreakerMonitor {
 
 /// A model that is not asked while it rests.
 #[derive(Clone)]
-pub struct GuardedProvider {
+pub(crate) struct GuardedProvider {
     inner: Arc<dyn Provider>,
     key: BreakerKey,
     watch: BreakerMonitor,
@@ -93,40 +91,31 @@ pub struct GuardedProvider {
 
 impl GuardedProvider {
     /// `inner`, which is asked on the account of `credential`; its own one where there is none.
-    #[must_use]
-    pub fn new(inner: Arc<dyn Provider>, credential: Option<Credential>, watch: BreakerMonitor) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Provider>, credential: Option<Credential>, watch: BreakerMonitor) -> Self {
         let model = inner.label().to_owned();
         let credential = credential.unwrap_or_else(|| Credential::new(&model, None));
         Self { inner, key: BreakerKey { credential: credential.0, model }, watch, forced: false }
     }
 
     /// The same model, to be asked even while it rests; what comes of it is told to the breakers.
-    #[must_use]
-    pub fn ignoring_breaker(&self) -> Self {
+    pub(crate) fn ignoring_breaker(&self) -> Self {
         Self { forced: true, ..self.clone() }
     }
 
     /// The same model, which neither hears nor tells what `redactor` finds.
     #[must_use]
-    pub fn redacting(self, redactor: &Redactor) -> Self {
+    pub(crate) fn redacting(self, redactor: &Redactor) -> Self {
         Self { inner: Arc::new(RedactingProvider::new(self.inner, redactor.clone())), ..self }
     }
 
     /// The same model, whose calls are counted and traced.
     #[must_use]
-    pub fn metered(self, metering: &Metering) -> Self {
+    pub(crate) fn metered(self, metering: &Metering) -> Self {
         Self { inner: Arc::new(MeteredProvider::new(self.inner, metering.clone())), ..self }
     }
 
-    /// What it shares with the others.
-    #[must_use]
-    pub fn watch(&self) -> &BreakerMonitor {
-        &self.watch
-    }
-
     /// Why it would not be asked now.
-    #[must_use]
-    pub fn resting(&self) -> Option<CircuitOpen> {
+    pub(crate) fn resting(&self) -> Option<CircuitOpen> {
         let (board, now) = self.watch.locked_board();
         board.resting(&self.key, now)
     }

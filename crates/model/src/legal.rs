@@ -31,7 +31,6 @@ pub const OMITTED: &str = "[the conversation up to here is left out]";
 pub const CONTINUE: &str = "[please continue]";
 
 /// Stands for a picture with this name that the model cannot see.
-#[must_use]
 pub fn hidden_picture_note(name: &str) -> String {
     if name.is_empty() { UNSEEN_IMAGE.to_owned() } else { format!("[picture {name:?}: this model cannot see it]") }
 }
@@ -87,7 +86,6 @@ pub const OLLAMA: HistoryRules = HistoryRules {
 
 impl HistoryRules {
     /// A tool's name as the provider takes it: what does not fit becomes `_`. For names on offer as well.
-    #[must_use]
     pub fn legal_name(&self, name: &str) -> String {
         fit::name(name, self)
     }
@@ -122,7 +120,6 @@ pub struct LegalHistory {
 /// * No text is blank, names fit the rules, arguments are a JSON object.
 /// * What the target sealed stays in its place, byte for byte; what others sealed goes.
 /// * The last user message is never dropped.
-#[must_use]
 pub fn legalize(history: &[Message], stable: usize, target: &HistoryTarget<'_>) -> LegalHistory {
     let turns = Turns::of(history, target);
     let starts_inside = matches!(turns.list.first(), Some(Turn::Assistant(_)));

@@ -62,12 +62,10 @@ struct AtLeastOne {
 
 impl Pictures {
     /// Are there none?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    #[must_use]
     pub fn as_slice(&self) -> &[Picture] {
         self.0.as_ref().map_or(&[], |some| some.pictures.as_slice())
     }
@@ -98,7 +96,6 @@ pub struct Image {
 
 impl Picture {
     /// Where what stands in it comes from: nobody vouches for that, whoever sends it.
-    #[must_use]
     pub fn source(&self) -> OriginSource {
         OriginSource::new(Origin::File, &self.name)
     }
@@ -106,7 +103,6 @@ impl Picture {
 
 impl Image {
     /// A picture without a name.
-    #[must_use]
     pub fn new(media_type: MediaType, base64: impl Into<Base64>) -> Self {
         Self { media_type, base64: base64.into(), name: String::new() }
     }
@@ -118,7 +114,6 @@ pub struct Base64(Arc<str>);
 
 impl Base64 {
     /// The characters.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -169,7 +164,6 @@ pub enum MediaType {
 
 impl MediaType {
     /// Its registered name.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",
@@ -220,7 +214,6 @@ pub enum ReplyPart {
 
 impl UserPart {
     /// Words.
-    #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
@@ -228,7 +221,6 @@ impl UserPart {
 
 impl ReplyPart {
     /// Words.
-    #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
@@ -254,13 +246,11 @@ pub enum Message {
 
 impl Message {
     /// A person's words.
-    #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { parts: vec![UserPart::text(text)] }
     }
 
     /// A person's words, with the pictures that came with them.
-    #[must_use]
     pub fn user_with(text: impl Into<String>, pictures: &[Picture]) -> Self {
         let pictures = pictures.iter().cloned().map(UserPart::Picture);
         Self::User { parts: std::iter::once(UserPart::text(text)).chain(pictures).collect() }
@@ -279,13 +269,11 @@ impl Message {
     }
 
     /// A model's words and calls.
-    #[must_use]
     pub fn assistant(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
         Self::Assistant { parts: reply_parts(text.into(), calls) }
     }
 
     /// The words in it.
-    #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Self::User { parts } => joined(parts.iter().filter_map(|part| match part {
@@ -369,13 +357,11 @@ pub struct Completion {
 
 impl Completion {
     /// Words and calls, ended regularly.
-    #[must_use]
     pub fn from_text_and_calls(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
         Self { parts: reply_parts(text.into(), calls), ..Self::default() }
     }
 
     /// The words, without reasoning.
-    #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         reply_text(&self.parts)
     }
@@ -392,7 +378,6 @@ fn reply_parts(text: String, calls: Vec<ToolCall>) -> Vec<ReplyPart> {
 }
 
 /// The words in parts of a reply.
-#[must_use]
 pub fn reply_text(parts: &[ReplyPart]) -> Cow<'_, str> {
     joined(parts.iter().filter_map(|part| match part {
         ReplyPart::Text { text } => Some(text.as_str()),
@@ -400,7 +385,6 @@ pub fn reply_text(parts: &[ReplyPart]) -> Cow<'_, str> {
     }))
 }
 
-/// The calls in parts of a reply.
 pub fn reply_calls(parts: &[ReplyPart]) -> impl Iterator<Item = &ToolCall> {
     parts.iter().filter_map(|part| match part {
         ReplyPart::Call(call) => Some(call),

@@ -28,15 +28,14 @@ pub struct Metering {
 }
 
 /// The model behind it, counted.
-pub struct MeteredProvider {
+pub(crate) struct MeteredProvider {
     inner: Arc<dyn Provider>,
     metering: Metering,
 }
 
 impl MeteredProvider {
     /// `inner`, whose calls are counted by `metering`.
-    #[must_use]
-    pub fn new(inner: Arc<dyn Provider>, metering: Metering) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Provider>, metering: Metering) -> Self {
         Self { inner, metering }
     }
 

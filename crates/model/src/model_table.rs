@@ -83,20 +83,17 @@ impl ModelTable {
     }
 
     /// The day on which the shipped table was put together.
-    #[must_use]
     pub fn as_of(&self) -> &str {
         &self.shipped.as_of
     }
 
     /// Whether the model with this label may see pictures: what is not known to be blind is shown them, for a server that
     /// takes none says so.
-    #[must_use]
     pub fn may_see(&self, label: &str) -> bool {
         self.facts(label).sees_images.unwrap_or(label != offline::LABEL)
     }
 
     /// What is known of the model with this label, `provider/model`.
-    #[must_use]
     pub fn facts(&self, label: &str) -> ModelFacts {
         let name = NormalizedName::of(label);
         let shipped = self.shipped.facts(&name);

@@ -20,20 +20,17 @@ struct CountedTools {
 
 impl OfferedTools {
     /// Their stored form: a list in JSON.
-    #[must_use]
     #[expect(clippy::expect_used, reason = "texts and JSON encode")]
     pub fn json(&self) -> &str {
         self.0.json.get_or_init(|| serde_json::to_string(&self.0.schemas).expect("texts and JSON encode"))
     }
 
     /// The tokens that they add to a request.
-    #[must_use]
     pub fn tokens(&self) -> u64 {
         *self.0.tokens.get_or_init(|| self.iter().map(tokens::tool).sum())
     }
 
     /// How many bytes of text they are, for estimates.
-    #[must_use]
     pub fn chars(&self) -> usize {
         let chars = |tool: &ToolSchema| tool.description.len() + tool.parameters.to_string().len();
         *self.0.chars.get_or_init(|| self.iter().map(chars).sum())

@@ -43,7 +43,6 @@ struct ShowRequest<'a> {
     model: &'a str,
 }
 
-/// What it has.
 #[derive(Debug, Deserialize)]
 struct TagsResponse {
     models: Vec<ModelTag>,

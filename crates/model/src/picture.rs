@@ -39,7 +39,6 @@ pub enum PictureRejection {
 }
 
 /// What can be shown of a file, if it is a picture of a kind that models see; none: it is something else.
-#[must_use]
 pub fn inspect(mime: &str, bytes: &[u8]) -> Option<Result<MediaType, PictureRejection>> {
     let (kind, size) = match mime {
         "image/jpeg" => (MediaType::Jpeg, jpeg(bytes)),
@@ -59,7 +58,6 @@ pub fn inspect(mime: &str, bytes: &[u8]) -> Option<Result<MediaType, PictureReje
 }
 
 /// How many of these pictures, the oldest first, do not go along any more. The newest always does.
-#[must_use]
 pub fn plan(pictures: &[&Picture]) -> usize {
     let mut left_out = 0;
     while pictures.len() - left_out > COUNT_MAX {

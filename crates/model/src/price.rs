@@ -18,13 +18,11 @@ pub struct Rate(u64);
 
 impl Rate {
     /// So many millionths of a dollar per million tokens.
-    #[must_use]
     pub const fn from_micro_usd(micro_usd: u64) -> Self {
         Self(micro_usd)
     }
 
     /// What a million tokens cost.
-    #[must_use]
     pub fn per_million(self) -> Money {
         Money::from_nanos(i64::try_from(self.0.saturating_mul(1000)).unwrap_or(i64::MAX))
     }
@@ -86,7 +84,6 @@ impl Rates {
 }
 
 /// What one call cost. Each token that was read is charged once, at the rate of where it came from or went to.
-#[must_use]
 pub fn cost(usage: &Usage, rates: &Rates) -> Money {
     let input = usage.input_tokens.min(TOKENS_MAX);
     let output = usage.output_tokens.min(TOKENS_MAX);
@@ -101,7 +98,6 @@ pub fn cost(usage: &Usage, rates: &Rates) -> Money {
 }
 
 /// The most that one call may cost which reads and writes so much: nobody knows beforehand what a cache takes or gives.
-#[must_use]
 pub fn most(input_tokens: u64, output_tokens: u64, rates: &Rates) -> Money {
     let plain = Usage { input_tokens, output_tokens, ..Usage::default() };
     let written = Usage { cache_write_tokens: input_tokens, ..plain };

@@ -42,8 +42,7 @@ pub struct Request {
 
 impl Request {
     /// How the model is to answer this one.
-    #[must_use]
-    pub fn tuned(&self, tuning: Tuning) -> Tuning {
+    pub(crate) fn tuned(&self, tuning: Tuning) -> Tuning {
         Tuning { max_output_tokens: self.max_output_tokens.or(tuning.max_output_tokens), ..tuning }
     }
 }

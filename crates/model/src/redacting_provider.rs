@@ -13,15 +13,14 @@ use hob_core::domain::lock::lock;
 use hob_core::domain::redactor::{RedactedStream, Redactor};
 
 /// The model behind it, without secrets.
-pub struct RedactingProvider {
+pub(crate) struct RedactingProvider {
     inner: Arc<dyn Provider>,
     redactor: Redactor,
 }
 
 impl RedactingProvider {
     /// `inner`, which neither hears nor tells what `redactor` finds.
-    #[must_use]
-    pub fn new(inner: Arc<dyn Provider>, redactor: Redactor) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Provider>, redactor: Redactor) -> Self {
         Self { inner, redactor }
     }
 }

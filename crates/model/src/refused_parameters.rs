@@ -17,11 +17,11 @@ use hob_core::domain::lock::lock;
 mod tests;
 
 /// How often one call is changed and made again.
-pub const ADAPTATIONS_MAX: usize = 4;
+pub(crate) const ADAPTATIONS_MAX: usize = 4;
 
 /// What is learned where a model thinks unless it is told not to, and takes no tools while it thinks (OpenAI's, from
 /// GPT-5.6 on): no name on the wire, for what it refuses may not have been sent.
-pub const THINKING_BESIDE_TOOLS: &str = "thinking beside tools";
+pub(crate) const THINKING_BESIDE_TOOLS: &str = "thinking beside tools";
 /// How such a model says so.
 const NOT_BESIDE_TOOLS: &str = "set reasoning_effort to 'none'";
 
@@ -32,13 +32,11 @@ pub struct RefusedParameters(BTreeSet<String>);
 
 impl RefusedParameters {
     /// Whether the parameter is refused.
-    #[must_use]
     pub fn refuses(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 
     /// The first of the names that is not refused.
-    #[must_use]
     pub fn usable(&self, names: &[&'static str]) -> Option<&'static str> {
         names.iter().copied().find(|name| !self.refuses(name))
     }
@@ -102,7 +100,7 @@ impl RefusedParameterStore for NoParameterStore {
 }
 
 /// What is known of one model at one server; calls at the same time share it.
-pub struct ParameterMemory {
+pub(crate) struct ParameterMemory {
     place: String,
     learned: Mutex<RefusedParameters>,
     remember: Arc<dyn RefusedParameterStore>,
@@ -110,22 +108,20 @@ pub struct ParameterMemory {
 
 impl ParameterMemory {
     /// What was learned before of the model `label` at `base_url`.
-    #[must_use]
-    pub fn new(label: &str, base_url: &str, remember: Arc<dyn RefusedParameterStore>) -> Self {
+    pub(crate) fn new(label: &str, base_url: &str, remember: Arc<dyn RefusedParameterStore>) -> Self {
         let place = format!("{label} at {}", base_url.trim().trim_end_matches('/'));
         let learned = Mutex::new(remember.load(&place));
         Self { place, learned, remember }
     }
 
     /// What is known by now.
-    #[must_use]
-    pub fn current(&self) -> RefusedParameters {
+    pub(crate) fn current(&self) -> RefusedParameters {
         lock(&self.learned).clone()
     }
 
     /// Learns from a refusal of a request that was built with `known` and had the parameters `sent`; answers whether
     /// another attempt will differ.
-    pub fn learn(&self, failure: &Failure, known: &RefusedParameters, sent: &[&'static str]) -> bool {
+    pub(crate) fn learn(&self, failure: &Failure, known: &RefusedParameters, sent: &[&'static str]) -> bool {
         let mut learned = lock(&self.learned);
         if let Some(parameter) = learned.learn(failure, sent) {
             tracing::info!(place = %self.place, parameter, "the model does not take this parameter: it is left out");

@@ -26,7 +26,6 @@ pub struct SoundError {
 pub(crate) struct SoundService {
     /// Its section in the config.
     pub(crate) section: &'static str,
-    /// What it is given.
     pub(crate) given: &'static str,
     /// What it is to give.
     pub(crate) wanted: &'static str,
@@ -34,7 +33,6 @@ pub(crate) struct SoundService {
 
 impl SoundError {
     /// Nothing was sent.
-    #[must_use]
     pub fn unsent(why: String) -> Self {
         Self { why, again: None, worked: false }
     }

@@ -65,13 +65,11 @@ impl Speaker {
     }
 
     /// The name under which it is on the bill.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("speech/{}", self.settings.model)
     }
 
     /// What it costs to say these words: it is known before they are said.
-    #[must_use]
     pub fn price(&self, text: &str) -> SpeechPrice {
         let chars = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
         let of = |million: Money| Money::from_nanos(million.nanos().saturating_mul(chars) / 1_000_000);

@@ -12,7 +12,7 @@ const CLOSE: &str = "</think>";
 /// and the first visible character is dropped as well; where there is no tag, it may be what separates this text from
 /// another that it goes on with.
 #[derive(Debug, Default)]
-pub struct ThinkFilter {
+pub(crate) struct ThinkFilter {
     /// The end of what was pushed, as long as it may be the start of a tag.
     held: String,
     hidden: bool,
@@ -24,7 +24,7 @@ pub struct ThinkFilter {
 
 impl ThinkFilter {
     /// Takes more text, answers with what may be shown.
-    pub fn push(&mut self, text: &str) -> String {
+    pub(crate) fn push(&mut self, text: &str) -> String {
         self.held.push_str(text);
         let mut shown = String::new();
         while let Some((at, tag)) = self.next_tag() {
@@ -42,7 +42,7 @@ impl ThinkFilter {
     }
 
     /// Ends the text: what looked like the start of a tag was none.
-    pub fn finish(&mut self) -> String {
+    pub(crate) fn finish(&mut self) -> String {
         let mut shown = String::new();
         self.release(&mut shown);
         shown

@@ -22,27 +22,23 @@ const PER_IMAGE: u64 = 1000;
 const PER_REQUEST: u64 = 3;
 
 /// How many tokens of cl100k the text is. Takes time in proportion to the text, whatever it says.
-#[must_use]
 pub fn count(text: &str) -> u64 {
     let mut counter = Counter::default();
     split::pieces(text).map(|piece| counter.count(piece)).sum()
 }
 
 /// How many tokens a request is, before any calibration.
-#[must_use]
 pub fn estimate(system: &str, tools: &[ToolSchema], messages: &[Message]) -> u64 {
     let head = PER_REQUEST + PER_MESSAGE + count(system);
     head + tools.iter().map(tool).sum::<u64>() + messages.iter().map(message).sum::<u64>()
 }
 
 /// What one tool adds to a request.
-#[must_use]
 pub fn tool(tool: &ToolSchema) -> u64 {
     PER_TOOL + count(&tool.name) + count(&tool.description) + count(&tool.parameters.to_string())
 }
 
 /// What one message adds to a request; it can be kept, as a message does not change.
-#[must_use]
 pub fn message(message: &Message) -> u64 {
     let inside: u64 = match message {
         Message::User { parts } => parts.iter().map(user_part).sum(),
@@ -100,7 +96,6 @@ impl Calibration {
 
     /// From past calls, the newest first. The middle one of their ratios counts, where later calls weigh more: a report
     /// without the cached tokens, or of nothing, moves it by at most one place.
-    #[must_use]
     pub fn from_samples(samples: &[Sample]) -> Self {
         let mut weight = 1.0;
         let mut ratios: Vec<(f64, f64)> = Vec::new();
@@ -122,13 +117,11 @@ impl Calibration {
     }
 
     /// What the provider will probably count for what is estimated at this.
-    #[must_use]
     pub fn apply(self, estimated: u64) -> u64 {
         (estimated as f64 * self.factor).ceil() as u64
     }
 
     /// What the provider counts for each token of cl100k.
-    #[must_use]
     pub fn factor(self) -> f64 {
         self.factor
     }

@@ -69,7 +69,6 @@ pub struct RecordingKind {
 impl RecordingKind {
     /// What a file is, by its content; `spoken` is one that the platform calls a recording, which may lie in a container
     /// for films. None: it is not a recording that a server takes.
-    #[must_use]
     pub fn of(mime: &str, spoken: bool) -> Option<Self> {
         let (extension, mime) = match mime {
             "audio/ogg" | "audio/opus" | "application/ogg" => ("ogg", "audio/ogg"),
@@ -114,7 +113,6 @@ pub struct Transcript {
 pub struct Transcriber {
     client: Client,
     settings: Settings,
-    /// Who is at it, by recording.
     turns: Mutex<BTreeMap<String, Weak<RecordingLock>>>,
 }
 
@@ -150,14 +148,12 @@ impl Transcriber {
     }
 
     /// The name under which it is on the bill.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("transcription/{}", self.settings.model)
     }
 
     /// What a recording will take at most, as far as its length is known or follows from its size; of money nothing where nobody
     /// knows what a minute costs.
-    #[must_use]
     pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> MoneyAndTokens {
         let seconds = seconds.map_or(bytes / BYTES_PER_SECOND_MIN, u64::from);
         let usd = self.settings.minute.map(|minute| cost(minute, seconds)).unwrap_or_default();
@@ -180,7 +176,6 @@ impl Transcriber {
     }
 
     /// When a recording that is begun now is given up, before `end`.
-    #[must_use]
     pub fn until(&self, end: Instant) -> Instant {
         end.min(Instant::now() + self.settings.timeout)
     }

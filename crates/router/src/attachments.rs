@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::delivery::Delivery;
-use crate::delivery::kept_files::Fetched;
+use crate::delivery::kept_files::FetchedFile;
 use crate::voice::{TranscribedRecording, VoiceInput};
 use hob_core::domain::ids::{InboundId, SessionId};
 use hob_core::domain::inbound::{Attachment, Inbound, InboundEvent};
@@ -30,14 +30,14 @@ const FETCH_MAX: Duration = Duration::from_secs(60);
 /// A file that came, or why it did not.
 pub(super) struct ReceivedFile {
     name: String,
-    fetched: Result<Fetched, String>,
+    fetched: Result<FetchedFile, String>,
     spoken: Option<TranscribedRecording>,
 }
 
 impl ReceivedFile {
     /// Whether it was put into words, whoever said them.
     pub(super) fn is_transcribed(&self) -> bool {
-        self.spoken.as_ref().is_some_and(|spoken| spoken.heard.is_ok())
+        self.spoken.as_ref().is_some_and(|spoken| spoken.transcript.is_ok())
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) async fn fetch(voice: &VoiceInput<'_>, inbound: &Inbound, redactor: &
             Ok(fetched) => spoken = voice.transcribe(inbound, index, fetched, end).await,
             Err(why) => tracing::warn!(why, "a file that came with a message could not be had"),
         }
-        match spoken.as_mut().map(|spoken| &mut spoken.heard) {
+        match spoken.as_mut().map(|spoken| &mut spoken.transcript) {
             Some(Ok(heard)) => redactor.redact_in_place(&mut heard.text),
             Some(Err(why)) => redactor.redact_in_place(why),
             None => {}
@@ -105,7 +105,7 @@ async fn fetch_one(
     inbound: &Inbound,
     attachment: &Attachment,
     end: Instant,
-) -> Result<Fetched, String> {
+) -> Result<FetchedFile, String> {
     let fetched = tokio::time::timeout_at(end, delivery.fetch(&inbound.conversation, attachment)).await;
     fetched.map_err(|_elapsed| "it took too long to come".to_owned())?.map_err(|error| error.to_string())
 }

@@ -115,7 +115,6 @@ pub struct LoginRequest {
 pub enum GroupChange {
     /// It is shown.
     Show,
-    /// It is this one.
     Set(GroupMode),
     AsConfigured,
 }
@@ -133,7 +132,6 @@ impl PairRequest {
     pub const USUAL: Role = Role::User;
 
     /// The role with this name, if it can be given away by a code.
-    #[must_use]
     pub fn role(name: &str) -> Option<Role> {
         [Role::Guest, Role::User, Role::Admin].into_iter().find(|role| role.as_str() == name)
     }
@@ -198,7 +196,6 @@ pub const LISTED: [(&str, &str); 20] = [
 ];
 
 /// The command in a message; none if it is not one. A path (`/etc/hosts`) is not.
-#[must_use]
 pub fn parse(text: &str) -> Option<Command> {
     if let Some(asked) = PromptRequest::parse(text.trim()) {
         return Some(Command::Prompt(asked));

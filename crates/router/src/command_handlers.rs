@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::agenda::Agenda;
 use crate::command::{Command, LoginRequest};
 use crate::intake::answers::WaitingRunSnapshot;
-use crate::memory::Prefetched;
+use crate::memory::PrefetchedInputs;
 use crate::pairing::{PairingCaller, Visitor};
 use crate::stopping::{StopCommand, effects_under_way};
 use crate::{
@@ -103,20 +103,20 @@ impl CommandServices {
         self: &Arc<Self>,
         now: Timestamp,
         channels: Vec<AccountHealth>,
-        looked: Prefetched,
+        looked: PrefetchedInputs,
         access: Arc<AccessList>,
     ) -> CommandContext {
-        CommandContext { house: Arc::clone(self), channels, looked, access, now }
+        CommandContext { services: Arc::clone(self), channels, looked, access, now }
     }
 }
 
 /// What a command is carried out with.
 pub(super) struct CommandContext {
-    pub(super) house: Arc<CommandServices>,
+    pub(super) services: Arc<CommandServices>,
     /// How each account fares.
     pub(super) channels: Vec<AccountHealth>,
     /// What was found for the command's words.
-    pub(super) looked: Prefetched,
+    pub(super) looked: PrefetchedInputs,
     /// Who is let in, by the config, and when Hob answers in groups.
     pub(super) access: Arc<AccessList>,
     pub(super) now: Timestamp,
@@ -125,13 +125,13 @@ pub(super) struct CommandContext {
 impl CommandContext {
     /// Whoever gave a command, as caps know them.
     pub(super) fn spender<'a>(&'a self, caller: &'a Caller<'_>) -> Spender<'a> {
-        let persona = self.house.personas.resolve(caller.place, caller.session).name();
+        let persona = self.services.personas.resolve(caller.place, caller.session).name();
         Spender { run: None, user: caller.principal.user, role: caller.principal.role, persona }
     }
 
     /// The model that somebody has chosen here, or the persona's.
     pub(super) fn chosen_model<'a>(&'a self, caller: &'a Caller<'_>) -> Option<&'a str> {
-        let personas = &self.house.personas;
+        let personas = &self.services.personas;
         let name = personas.resolve(caller.place, caller.session).name();
         let persona = personas.get(name).and_then(|persona| persona.model.as_deref());
         caller.session.model.as_deref().or(persona)
@@ -153,8 +153,8 @@ pub(super) struct Caller<'a> {
 impl Caller<'_> {
     /// As whoever lets others in sees them.
     fn commander(&self, now: Timestamp) -> PairingCaller<'_> {
-        let Inbound { conversation, sender, circumstances, .. } = self.inbound;
-        let visitor = Visitor { place: conversation, sender, proof: &circumstances.proof };
+        let Inbound { conversation, sender, metadata, .. } = self.inbound;
+        let visitor = Visitor { place: conversation, sender, proof: &metadata.proof };
         PairingCaller { principal: self.principal, visitor, now }
     }
 
@@ -255,12 +255,12 @@ async fn answer(
         Command::Model(name) => model(tx, context, caller, name).await,
         Command::Auto => {
             sessions::set_model(tx, caller.session.id, None).await?;
-            Ok(texts::auto(&context.house.tiers()))
+            Ok(texts::auto(&context.services.tiers()))
         }
-        Command::Persona(name) => persona::answer(tx, &context.house.personas, caller, name.as_deref()).await,
-        Command::Voice(_) if !context.house.speaks => Ok(voice_choice::NONE.to_owned()),
+        Command::Persona(name) => persona::answer(tx, &context.services.personas, caller, name.as_deref()).await,
+        Command::Voice(_) if !context.services.speaks => Ok(voice_choice::NONE.to_owned()),
         Command::Voice(mode) => voice_choice::answer(tx, caller, mode).await,
-        Command::Cost => cost::bill(tx, &context.house.budget_guard, context.spender(caller), context.now).await,
+        Command::Cost => cost::bill(tx, &context.services.budget_guard, context.spender(caller), context.now).await,
         Command::Journal => journal::show(tx, caller.session.id, caller.principal, caller.seen, context.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, context, caller, number).await,
@@ -270,7 +270,7 @@ async fn answer(
         }
         Command::Pause(channels) => pause::pause(tx, &order(context, caller), channels).await,
         Command::Resume(channels) => pause::resume(tx, &order(context, caller), channels).await,
-        Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &context.house.budget_guard.zone)),
+        Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &context.services.budget_guard.zone)),
         Command::Revoke(number) => revoke(tx, context, caller, number).await,
         Command::Schedules => Ok(change::list(tx, &viewer(caller), context.now).await?.0),
         Command::Schedule(change, id) => {
@@ -283,12 +283,12 @@ async fn answer(
             let changed = change::apply_change(tx, &viewer(caller), id, change, context.now).await?;
             Ok(changed.describe(did, context.now).unwrap_or_else(|refused| refused))
         }
-        Command::Today if context.house.agenda.is_none() => Ok(agenda::NONE.to_owned()),
+        Command::Today if context.services.agenda.is_none() => Ok(agenda::NONE.to_owned()),
         Command::Prompt(_) => Ok(match &context.looked.prompt {
             Some(PromptAnswer::Told(text)) => text.clone(),
             Some(PromptAnswer::Said { .. }) | None => prompts::NONE.to_owned(),
         }),
-        Command::Skills => Ok(texts::skills(&context.house.skills.list_by(&skills::list(tx).await?))),
+        Command::Skills => Ok(texts::skills(&context.services.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
         Command::Facts(words) => memory::facts(tx, &view, words.as_deref()).await,
@@ -401,20 +401,20 @@ async fn model(
     caller: &Caller<'_>,
     name: Option<String>,
 ) -> Result<String, StoreError> {
-    let known: Vec<(&str, &str)> = context.house.models.labels().collect();
+    let known: Vec<(&str, &str)> = context.services.models.labels().collect();
     let Some(name) = name else {
         let chosen = context.chosen_model(caller);
-        let routed = chosen.is_none().then(|| context.house.tiers());
-        let chain = context.house.models.chain(chosen);
+        let routed = chosen.is_none().then(|| context.services.tiers());
+        let chain = context.services.models.chain(chosen);
         let current = texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref());
         return Ok(texts::models(&current, &known));
     };
-    match context.house.models.resolve(&name) {
+    match context.services.models.resolve(&name) {
         Some(label) => {
             sessions::set_model(tx, caller.session.id, Some(label)).await?;
             Ok(texts::model_set(label))
         }
-        None => Ok(texts::model_unknown(&name, &context.house.models.candidates(&name), &known)),
+        None => Ok(texts::model_unknown(&name, &context.services.models.candidates(&name), &known)),
     }
 }
 
@@ -437,9 +437,9 @@ async fn take_back(
 }
 
 /// How it stands with the config; none: there is no file.
-pub(super) fn config_line(house: &CommandServices) -> Option<String> {
-    let ConfigStatus { at, changes, refused, waits, .. } = house.config.status();
-    let clock = |at: Timestamp| at.to_zoned(house.budget_guard.zone.clone()).strftime("%H:%M").to_string();
+pub(super) fn config_line(services: &CommandServices) -> Option<String> {
+    let ConfigStatus { at, changes, refused, waits, .. } = services.config.status();
+    let clock = |at: Timestamp| at.to_zoned(services.budget_guard.zone.clone()).strftime("%H:%M").to_string();
     let changes = match changes {
         None => String::new(),
         Some(1) => ", 1 change".to_owned(),

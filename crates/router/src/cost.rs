@@ -111,7 +111,6 @@ fn show(bill: &CostReport) -> String {
 }
 
 /// What calls cost, and how many of them cost something that is not known.
-#[must_use]
 pub fn with_unpriced(cost: impl std::fmt::Display, unpriced: i64) -> String {
     match unpriced {
         0 => cost.to_string(),

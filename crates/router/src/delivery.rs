@@ -71,7 +71,7 @@ pub struct DeliveryPorts {
     /// Holds every task.
     pub tracker: TaskTracker,
     /// Told whenever a worker has come to rest.
-    pub rest: Arc<Notify>,
+    pub idle: Arc<Notify>,
     /// What is counted.
     pub meters: Arc<Meters>,
 }
@@ -99,7 +99,6 @@ struct Worker {
 
 impl Delivery {
     /// Workers over `ports`, which deliver by this config for now.
-    #[must_use]
     pub fn new(ports: DeliveryPorts, config: DeliveryConfig) -> Self {
         let channels = Arc::new(ChannelRegistry::new(config, ports.tracker.clone(), ports.stop.clone()));
         let streaming = Streaming::new(Arc::clone(&channels), ports.store.clone(), ports.redactor.clone());
@@ -114,7 +113,7 @@ impl Delivery {
     }
 
     /// A message was taken in, and waits for its turn.
-    pub fn message_queued(&self, destination: &Destination, run: RunId) {
+    pub(crate) fn message_queued(&self, destination: &Destination, run: RunId) {
         self.inner.signs.message_queued(destination, run);
     }
 
@@ -181,13 +180,11 @@ impl Delivery {
     }
 
     /// What is counted.
-    #[must_use]
     pub fn meters(&self) -> &Arc<Meters> {
         &self.inner.ports.meters
     }
 
     /// How each account fares.
-    #[must_use]
     pub fn health(&self) -> Vec<AccountHealth> {
         let health = |channel: &Arc<dyn Channel>| {
             let (kind, account) = channel.address();
@@ -254,7 +251,7 @@ impl Inner {
     }
 
     async fn work(self: Arc<Self>, session: SessionId, mut first: Option<Box<PendingChunk>>) {
-        let _rest = IdleNotifier(Arc::clone(&self.ports.rest));
+        let _rest = IdleNotifier(Arc::clone(&self.ports.idle));
         let mut wait: Option<AttemptTimer> = None;
         while let Some(signal) = self.look_again(session, first.is_some()) {
             let next = match first.take() {

@@ -45,7 +45,7 @@ impl Lanes {
     }
 
     /// Lets everything expire that is due, and says how long the next question has; none: none is open.
-    pub async fn expire_due(&self) -> Result<Option<Duration>, StoreError> {
+    pub(crate) async fn expire_due(&self) -> Result<Option<Duration>, StoreError> {
         let now = self.now();
         let Some(next) = self.store().read(open_runs::next_expiry).await? else {
             return Ok(None);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::texts;
-use hob_agent::handover::{self, Handover};
+use hob_agent::handover::{self, HandoverNotes};
 use hob_agent::journal::{self, RunKey};
 use hob_agent::machine::accepted_input::{AcceptedInput, RunKind};
 use hob_agent::machine::status::Status;
@@ -111,11 +111,11 @@ pub(super) async fn settle(
 
 /// Leaves what a failed run noted to the run of this message: what is kept of it, or, where other notes took its place, what its
 /// journal says.
-async fn hand_on(tx: &mut Tx, row: &RunRow, kept: Option<Handover>, inbound: InboundId) -> Result<(), StoreError> {
+async fn hand_on(tx: &mut Tx, row: &RunRow, kept: Option<HandoverNotes>, inbound: InboundId) -> Result<(), StoreError> {
     let notes = match kept {
         Some(kept) => Some(kept),
         None => match journal::load(tx, row.id).await {
-            Ok(folded) => folded.replay.state.active().and_then(|active| Handover::of(row.id, active, None)),
+            Ok(folded) => folded.replay.state.active().and_then(|active| HandoverNotes::of(row.id, active, None)),
             Err(error @ StoreError::Inconsistent { .. }) => {
                 tracing::warn!(run = %row.id, %error, "what the run noted cannot be read; it goes on without");
                 None
@@ -124,7 +124,7 @@ async fn hand_on(tx: &mut Tx, row: &RunRow, kept: Option<Handover>, inbound: Inb
         },
     };
     let (Some(notes), Some(session)) = (notes, sessions::lookup(tx, row.session).await?) else { return Ok(()) };
-    let notes = Handover { only: Some(inbound), ..notes };
+    let notes = HandoverNotes { only: Some(inbound), ..notes };
     notes.keep(tx, row.session, session.last_ordinal).await
 }
 

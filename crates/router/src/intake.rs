@@ -77,7 +77,7 @@ pub struct IntakeConfig {
     /// The numbers.
     pub limits: IntakeLimits,
     /// What commands can tell about the house.
-    pub house: Arc<CommandServices>,
+    pub services: Arc<CommandServices>,
     /// Who puts recordings into words; none: nobody.
     pub transcriber: Option<Arc<Transcriber>>,
     /// Who says answers aloud; none: nobody.
@@ -126,7 +126,6 @@ impl Intake for Router {
 
 impl Router {
     /// The config in use.
-    #[must_use]
     pub fn config(&self) -> Arc<IntakeConfig> {
         self.config.load_full()
     }
@@ -136,9 +135,9 @@ impl Router {
         redact(&self.redactor, &mut inbound);
         attribute_quotation(&mut inbound);
         // From here on nobody has a name that they cannot prove.
-        inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
+        inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.metadata.proof);
         let now = self.clock.now();
-        let others = match inbound.circumstances.proof {
+        let others = match inbound.metadata.proof {
             SenderProof::Platform => {
                 config.access.linked_identities(&inbound.conversation, &inbound.sender.external_id)
             }
@@ -149,8 +148,8 @@ impl Router {
         looked.prompt = looked.prompt.take().and_then(|answer| prompts::hand_on(answer, &mut inbound, &self.redactor));
         attachments::insert_spoken_text(&mut inbound, &files);
         let channels = self.delivery.health();
-        let context = config.house.command_context(now, channels, looked, Arc::clone(&config.access));
-        let code = Code::new(|| config.house.rng.next_u64());
+        let context = config.services.command_context(now, channels, looked, Arc::clone(&config.access));
+        let code = Code::new(|| config.services.rng.next_u64());
         let place = inbound.conversation.clone();
         let (lease, room) = self.lanes.lease_for(place.channel).unzip();
         let (seen, foreseen) = (OnceLock::new(), ArcSwapOption::empty());
@@ -187,13 +186,13 @@ impl Router {
             self.alarm.notify_one();
         }
         if taken.reloads {
-            config.house.config.request_reload(place.clone());
+            config.services.config.request_reload(place.clone());
         }
         if let Some(order) = taken.undoes {
-            self.undo(&config.house.drafts, order, place).await?;
+            self.undo(&config.services.drafts, order, place).await?;
         } else if let Some((message, order)) = taken.logs_in {
             self.log_in(order, message, place);
-        } else if let Some((order, agenda)) = taken.today.zip(config.house.agenda.clone()) {
+        } else if let Some((order, agenda)) = taken.today.zip(config.services.agenda.clone()) {
             self.tell_today(agenda, order, place);
         }
         memory::remove_from_index(&config, &taken.forgotten);
@@ -210,20 +209,20 @@ impl Router {
         inbound: &Inbound,
         others: &[LinkedIdentity],
         now: Timestamp,
-    ) -> Result<(memory::Prefetched, Vec<ReceivedFile>), StoreError> {
+    ) -> Result<(memory::PrefetchedInputs, Vec<ReceivedFile>), StoreError> {
         let is_asked_for = memory::is_asked_for(inbound) || prompts::asked_for(inbound).is_some();
         if inbound.attachments.is_empty() && !is_asked_for {
-            return Ok((memory::Prefetched::default(), Vec::new()));
+            return Ok((memory::PrefetchedInputs::default(), Vec::new()));
         }
         let known =
             self.store.read(async |tx| sender_access::load_sender_access(tx, &config.access, inbound).await).await?;
         let Some(role) = known.role.filter(|_| sender_access::fate_of(inbound, &known) == MessageDisposition::Heard)
         else {
-            return Ok((memory::Prefetched::default(), Vec::new()));
+            return Ok((memory::PrefetchedInputs::default(), Vec::new()));
         };
-        let memories = memory::prefetch(&config.house.memory, inbound, role, now).await?;
-        let prompt = prompts::prefetch(&config.house.servers, inbound, role).await;
-        Ok((memory::Prefetched { memories, prompt }, self.fetch(config, inbound, role, others).await?))
+        let memories = memory::prefetch(&config.services.memory, inbound, role, now).await?;
+        let prompt = prompts::prefetch(&config.services.servers, inbound, role).await;
+        Ok((memory::PrefetchedInputs { memories, prompt }, self.fetch(config, inbound, role, others).await?))
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.
@@ -243,8 +242,8 @@ impl Router {
             transcriber: config.transcriber.as_deref(),
             delivery: &self.delivery,
             store: &self.store,
-            budget_guard: &config.house.budget_guard,
-            personas: &config.house.personas,
+            budget_guard: &config.services.budget_guard,
+            personas: &config.services.personas,
             speaker: (role, others),
             redactor: &self.redactor,
             now: self.clock.now(),

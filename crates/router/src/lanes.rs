@@ -50,7 +50,7 @@ pub struct LaneSettings {
     /// Holds every task.
     pub tracker: TaskTracker,
     /// Told whenever a lane has come to rest.
-    pub rest: Arc<Notify>,
+    pub idle: Arc<Notify>,
 }
 
 /// The lanes of this process.
@@ -74,7 +74,6 @@ const SLICES_PER_ROUND: usize = 100;
 
 impl Lanes {
     /// Lanes that drive runs with `ports`.
-    #[must_use]
     pub fn new(ports: Arc<Ports>, settings: LaneSettings) -> Self {
         let workers = Workers::new(settings.parallel_max);
         let serves = ArcSwap::from_pointee(settings.serves.clone());
@@ -111,7 +110,7 @@ impl Lanes {
     }
 
     /// The same, for a session of this platform, if it is served here.
-    pub fn wake_served(&self, session: SessionId, channel: &str) {
+    pub(crate) fn wake_served(&self, session: SessionId, channel: &str) {
         if self.serves(channel) {
             self.wake(session);
         }
@@ -132,7 +131,6 @@ impl Lanes {
     }
 
     /// How many runs are at work.
-    #[must_use]
     pub fn at_work(&self) -> usize {
         self.inner.workers.places.taken()
     }
@@ -218,7 +216,7 @@ impl Inner {
     }
 
     async fn work(self: Arc<Self>, session: SessionId) {
-        let _rest = IdleNotifier(Arc::clone(&self.settings.rest));
+        let _rest = IdleNotifier(Arc::clone(&self.settings.idle));
         let _left = WorkerCleanup { inner: Arc::clone(&self), session };
         let mut wait = RETRY;
         while let Some(signal) = self.workers.look_again(session) {

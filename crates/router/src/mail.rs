@@ -209,7 +209,6 @@ impl MailButtonPress {
     }
 
     /// The press that a token stands for.
-    #[must_use]
     pub fn parse(token: &str) -> Option<Self> {
         let (id, word) = token.strip_prefix("mail:")?.split_once(':')?;
         let send = match word {
@@ -231,7 +230,6 @@ pub enum MailCommand {
 
 impl MailCommand {
     /// What the words after `/mail` ask for.
-    #[must_use]
     pub fn parse(words: &[&str]) -> Option<Self> {
         match words {
             [] => Some(Self::List),

@@ -20,7 +20,7 @@ pub(super) const NONE: &str = "That server does not answer. Try again.";
 /// The prompt that a message asks for. What somebody hands on, or a program says, asks for none.
 pub(super) fn asked_for(inbound: &Inbound) -> Option<PromptRequest> {
     let InboundEvent::Posted { text } = &inbound.happening else { return None };
-    if inbound.circumstances.forwarded_from.is_some() || inbound.circumstances.by_program {
+    if inbound.metadata.forwarded_from.is_some() || inbound.metadata.by_program {
         return None;
     }
     match command::parse(clean(text).trim()) {
@@ -42,8 +42,8 @@ pub(super) fn hand_on(answer: PromptAnswer, inbound: &mut Inbound, redactor: &Re
     match answer {
         PromptAnswer::Said { text, from } => {
             inbound.happening = InboundEvent::Posted { text: redactor.redact(&text).into_owned() };
-            inbound.circumstances.wanted = from.is_some();
-            inbound.circumstances.forwarded_from = from;
+            inbound.metadata.wanted = from.is_some();
+            inbound.metadata.forwarded_from = from;
             None
         }
         PromptAnswer::Told(text) => Some(PromptAnswer::Told(redactor.redact(&text).into_owned())),

@@ -49,7 +49,6 @@ const NAME: &str = "answer.ogg";
 
 /// Who says answers aloud.
 pub enum Voice {
-    /// A server.
     Server(Speaker),
     /// A program on this machine.
     Command(SpeechCommand),
@@ -57,7 +56,6 @@ pub enum Voice {
 
 /// How answers are spoken.
 pub struct SpeechSettings {
-    /// By whom.
     pub voice: Voice,
     /// The most characters of one.
     pub chars_max: usize,
@@ -153,8 +151,8 @@ impl Router {
         let Some(settings) = &config.speech else { return Ok(None) };
         let begin = BeginSpeech {
             settings: Arc::clone(settings),
-            budget_guard: Arc::clone(&config.house.budget_guard),
-            personas: Arc::clone(&config.house.personas),
+            budget_guard: Arc::clone(&config.services.budget_guard),
+            personas: Arc::clone(&config.services.personas),
             now: self.clock.now(),
         };
         let begin = Arc::new(begin);

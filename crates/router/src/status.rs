@@ -75,7 +75,7 @@ impl HouseholdUsage {
         caller: &Caller<'_>,
         caps: Vec<CapUsage>,
     ) -> Result<Option<Self>, StoreError> {
-        let (budget_guard, now) = (&context.house.budget_guard, context.now);
+        let (budget_guard, now) = (&context.services.budget_guard, context.now);
         if caller.principal.role == Role::Guest {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl HouseholdUsage {
 
 /// How Hob is, for whoever asks here.
 pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Caller<'_>) -> Result<String, StoreError> {
-    let (house, now, session) = (&context.house, context.now, caller.session.id);
+    let (services, now, session) = (&context.services, context.now, caller.session.id);
     let day_ago = now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, session).await?;
     let at_work = match active.as_ref().filter(|run| run.state == "waiting") {
@@ -108,22 +108,22 @@ pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Calle
         },
     };
     let chosen = context.chosen_model(caller);
-    let routed = chosen.is_none().then(|| house.tiers());
-    let chain = house.models.chain(chosen);
-    let zone = house.budget_guard.zone.clone();
-    let caps = house.budget_guard.standing(tx, context.spender(caller), now).await?;
+    let routed = chosen.is_none().then(|| services.tiers());
+    let chain = services.models.chain(chosen);
+    let zone = services.budget_guard.zone.clone();
+    let caps = services.budget_guard.standing(tx, context.spender(caller), now).await?;
     let (own, caps): (Vec<_>, Vec<_>) = caps.into_iter().partition(|cap| !cap.window.is_told_ahead());
     let status = StatusReport {
-        up: now.duration_since(house.started),
-        troubles: house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect(),
+        up: now.duration_since(services.started),
+        troubles: services.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect(),
         paused: pause::active_pause(tx, session).await?.as_ref().map(pause_texts::status),
         here: if at_work { Some("running".to_owned()) } else { active.map(|run| run.state) },
         waiting_here: runs::count_queued(tx, session).await?,
         planned,
         agents: agents::at_work(tx, session).await?,
         model: texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
-        resting: house.models.states().iter().map(ToString::to_string).collect(),
-        persona: persona::line(&house.personas, caller),
+        resting: services.models.states().iter().map(ToString::to_string).collect(),
+        persona: persona::line(&services.personas, caller),
         runs: runs::queries::count_open(tx).await?,
         queue: runs::queries::queue(tx).await?,
         outbox: outbox::queries::count(tx, day_ago).await?,
@@ -131,11 +131,11 @@ pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Calle
         sums: HouseholdUsage::of(tx, context, caller, caps).await?,
         standing: own.iter().map(tokens_of).collect(),
         channels: context.channels.clone(),
-        memory: house.memory.embedding_service.status().to_string(),
-        servers: house.servers.standing(now),
-        home: house.home.as_ref().map(|home| home(now)),
-        confinement: house.confinement.words(),
-        config: config_line(house),
+        memory: services.memory.embedding_service.status().to_string(),
+        servers: services.servers.standing(now),
+        home: services.home.as_ref().map(|home| home(now)),
+        confinement: services.confinement.words(),
+        config: config_line(services),
         zone,
         now,
     };
@@ -283,7 +283,6 @@ fn channels(all: &[AccountHealth]) -> Vec<String> {
     lines
 }
 
-/// An agent at work.
 fn agent(agent: &WorkingAgent) -> String {
     let task = cut(&one_line(&agent.task), 60);
     format!("agent {} (depth {}, {}): {task}", agent.id, agent.depth, agent.state)

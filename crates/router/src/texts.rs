@@ -40,7 +40,6 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /reload – owners: read the config file again, and say what came of it\n\
     /help – this";
 /// `/stop` or `/stop now` (`at_once`), and something runs; `at_work` are the tools that have an effect.
-#[must_use]
 pub fn stopping(at_work: &[String], at_once: bool) -> String {
     let names: Vec<String> = at_work.iter().map(|name| format!("`{name}`")).collect();
     let (names, one) = (names.join(" and "), names.len() == 1);
@@ -57,28 +56,25 @@ pub fn stopping(at_work: &[String], at_once: bool) -> String {
     }
 }
 /// `/stop`, and all that there is was put aside.
-pub const PARKED_GIVEN_UP: &str = "I gave up what I had put aside here.";
+pub(crate) const PARKED_GIVEN_UP: &str = "I gave up what I had put aside here.";
 /// `/stop`, and nothing runs.
-pub const NOTHING_RUNS: &str = "Nothing is running here.";
+pub(crate) const NOTHING_RUNS: &str = "Nothing is running here.";
 /// `/stop` or an answer, by somebody who may not.
-pub const NOT_YOURS: &str = "That belongs to somebody else here: they, an admin or an owner can do that.";
+pub(crate) const NOT_YOURS: &str = "That belongs to somebody else here: they, an admin or an owner can do that.";
 /// `/login SERVER`: the link.
-#[must_use]
-pub fn login_link(server: &str, link: &str) -> String {
+pub(crate) fn login_link(server: &str, link: &str) -> String {
     format!(
         "Open this in a browser, and allow me what it asks for:\n\n{link}\n\nIf it ends up at a page of mine that says it is \
          done, it is. Otherwise send me its address then: /login {server} ADDRESS"
     )
 }
 /// `/login SERVER ADDRESS`, and it went well.
-#[must_use]
 pub fn logged_in(server: &str, scopes: &[String]) -> String {
     let may = if scopes.is_empty() { String::new() } else { format!(" I may do there: {}.", scopes.join(", ")) };
     format!("I am logged in at {server}.{may}")
 }
 /// `/login`, and no login came of it.
-#[must_use]
-pub fn not_logged_in(server: &str, why: &str) -> String {
+pub(crate) fn not_logged_in(server: &str, why: &str) -> String {
     format!("I am not logged in at {server}: {why}.")
 }
 /// `/new`.
@@ -87,11 +83,10 @@ pub const NEW: &str = "A new conversation. What you told me stays remembered.";
 pub const RESET: &str = "A new conversation: what was said here before is out of sight, also its summary. What you told me \
      stays remembered.";
 /// `/clean`, and something runs.
-pub const CLEAN_LATER: &str = "I am at work here, with all that I have read. /stop ends that; say /clean then.";
+pub(crate) const CLEAN_LATER: &str = "I am at work here, with all that I have read. /stop ends that; say /clean then.";
 /// `/clean`, by a guest in a group.
-pub const CLEAN_NOT_FOR_GUESTS: &str = "Guests cannot say that in a group: somebody of the household can.";
+pub(crate) const CLEAN_NOT_FOR_GUESTS: &str = "Guests cannot say that in a group: somebody of the household can.";
 /// `/clean`: so many messages of Hob's, results, messages that people handed on, summaries and notes were left out.
-#[must_use]
 pub fn cleaned(counts: [usize; 5]) -> String {
     let names = [
         ("message of mine", "messages of mine"),
@@ -113,7 +108,6 @@ pub fn cleaned(counts: [usize; 5]) -> String {
     )
 }
 /// For the model, in the place of what was left out; `done` are the tools that it called, with how often.
-#[must_use]
 pub fn left_out(done: &str) -> String {
     let done = if done.is_empty() {
         String::new()
@@ -126,8 +120,7 @@ pub fn left_out(done: &str) -> String {
     )
 }
 /// `pay (1, 2 failed)`: the calls of a tool.
-#[must_use]
-pub fn calls_made(tool: &str, calls: CallTally) -> String {
+pub(crate) fn calls_made(tool: &str, calls: CallTally) -> String {
     let CallTally { done, failed, open } = calls;
     let parts = [(done, ""), (failed, " failed"), (open, " perhaps done")];
     let parts: Vec<String> =
@@ -135,29 +128,28 @@ pub fn calls_made(tool: &str, calls: CallTally) -> String {
     format!("{tool} ({})", parts.join(", "))
 }
 /// An answer that was to be spoken is not; `why` has no full stop.
-#[must_use]
-pub fn not_spoken(why: &str) -> String {
+pub(crate) fn not_spoken(why: &str) -> String {
     format!("I could not speak that: {why}.")
 }
 /// `/compact` while the same person's message is being worked on.
-pub const COMPACTING_NEXT: &str = "I will sum up before my next step.";
+pub(crate) const COMPACTING_NEXT: &str = "I will sum up before my next step.";
 /// `/undo`, and there is nothing.
-pub const NOTHING_TO_UNDO: &str = "I have changed nothing here within the last day that could be taken back.";
+pub(crate) const NOTHING_TO_UNDO: &str = "I have changed nothing here within the last day that could be taken back.";
 /// `/undo`, by somebody who could not have approved it.
-pub const NOT_YOURS_TO_UNDO: &str = "Only who asked for that, or an owner, can take it back. Nothing has changed.";
+pub(crate) const NOT_YOURS_TO_UNDO: &str =
+    "Only who asked for that, or an owner, can take it back. Nothing has changed.";
 /// A message without words.
 pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.
 pub const TOO_LATE: &str = "That question is no longer open.";
 /// What a failed run's buttons say comes too late.
-pub const FAILURE_SETTLED: &str = "That is settled already, or that run did not fail.";
+pub(crate) const FAILURE_SETTLED: &str = "That is settled already, or that run did not fail.";
 /// A failed run is to go on whose person is not let in any more.
-pub const FAILED_STRANGER: &str = "Whoever asked for that may not talk with me any more.";
+pub(crate) const FAILED_STRANGER: &str = "Whoever asked for that may not talk with me any more.";
 /// A failed run is let be, where its message cannot be changed.
-pub const LEFT_BE: &str = "I'll leave it.";
+pub(crate) const LEFT_BE: &str = "I'll leave it.";
 
 /// What an owner is told who settled a failure from the page.
-#[must_use]
 pub fn settled(choice: AfterFailure) -> String {
     let told = match choice {
         AfterFailure::Resume => "It goes on, as a run of its own.",
@@ -168,7 +160,6 @@ pub fn settled(choice: AfterFailure) -> String {
 }
 
 /// What a run is asked that goes on with one that failed.
-#[must_use]
 pub fn go_on(asked: &str) -> String {
     format!(
         "Go on with what I asked for before and what did not come to its end. What is done is done. It was:\n{asked}"
@@ -176,7 +167,7 @@ pub fn go_on(asked: &str) -> String {
 }
 
 /// `/attach` without a path, or where it does nothing.
-pub const ATTACH: &str =
+pub(crate) const ATTACH: &str =
     "At the terminal, /attach PATH [WORDS] sends me a file. Elsewhere, send it like any other file.";
 
 /// `/skills`: those that can be used. What was installed tells no more than its name.

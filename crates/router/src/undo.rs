@@ -142,7 +142,7 @@ impl Router {
     /// # Errors
     /// When there is nothing to take back, or it cannot be done.
     pub async fn undo_last(&self) -> Result<String, ChangesError> {
-        let (drafts, now) = (self.config().house.drafts.clone(), self.clock.now());
+        let (drafts, now) = (self.config().services.drafts.clone(), self.clock.now());
         blocking(move || drafts.undo_last(None, now)).await.map(|undone| undone.to_string())
     }
 }

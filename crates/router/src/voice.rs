@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::delivery::Delivery;
-use crate::delivery::kept_files::Fetched;
+use crate::delivery::kept_files::FetchedFile;
 use hob_agent::persona::Personas;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::inbound::{Audience, ChannelKind, Conversation, Inbound, Sender};
@@ -56,7 +56,7 @@ pub(super) struct VoiceInput<'a> {
 #[derive(Debug)]
 pub(super) struct TranscribedRecording {
     /// The words, or why there are none.
-    pub(super) heard: Result<Transcript, String>,
+    pub(super) transcript: Result<Transcript, String>,
     /// Whether the sender spoke it themselves.
     pub(super) own: bool,
     /// How long it is, where the platform tells.
@@ -69,23 +69,23 @@ impl VoiceInput<'_> {
         &self,
         inbound: &Inbound,
         place: usize,
-        fetched: &Fetched,
+        fetched: &FetchedFile,
         end: Instant,
     ) -> Option<TranscribedRecording> {
-        let circumstances = &inbound.circumstances;
+        let metadata = &inbound.metadata;
         // What people say among themselves is nobody's to listen to.
-        if circumstances.audience == Audience::Group {
+        if metadata.audience == Audience::Group {
             return None;
         }
-        let spoken = circumstances.spoken.as_ref();
+        let spoken = metadata.spoken.as_ref();
         // Who sends music does not expect to be told what it is about.
         if spoken.is_none() && (RecordingKind::of(fetched.mime, false).is_none() || self.transcriber.is_none()) {
             return None;
         }
-        let own = spoken.is_some() && circumstances.forwarded_from.is_none();
+        let own = spoken.is_some() && metadata.forwarded_from.is_none();
         let seconds = spoken.and_then(|spoken| spoken.seconds);
         Some(TranscribedRecording {
-            heard: self.transcribe_recording(inbound, place, fetched, end).await,
+            transcript: self.transcribe_recording(inbound, place, fetched, end).await,
             own,
             seconds,
         })
@@ -95,11 +95,11 @@ impl VoiceInput<'_> {
         &self,
         inbound: &Inbound,
         place: usize,
-        fetched: &Fetched,
+        fetched: &FetchedFile,
         end: Instant,
     ) -> Result<Transcript, String> {
         let transcriber = self.transcriber.ok_or(DEAF)?;
-        let spoken = inbound.circumstances.spoken.as_ref();
+        let spoken = inbound.metadata.spoken.as_ref();
         let kind = RecordingKind::of(fetched.mime, spoken.is_some());
         let kind = kind.ok_or_else(|| format!("no service takes its format ({})", fetched.mime))?;
         let (kept, seconds) = (&fetched.kept, spoken.and_then(|spoken| spoken.seconds));
@@ -113,7 +113,7 @@ impl VoiceInput<'_> {
         let begin = ReserveTranscription {
             which,
             sender: inbound.sender.clone(),
-            server: inbound.circumstances.server.clone(),
+            server: inbound.metadata.server.clone(),
             role: self.speaker.0,
             others: self.speaker.1.to_vec(),
             budget_guard: Arc::clone(self.budget_guard),
@@ -128,12 +128,12 @@ impl VoiceInput<'_> {
                 Ok(content) => transcriber.transcribe_until(&Recording { content: &content, kind, seconds }, end).await,
                 Err(error) => Err(SoundError::unsent(format!("it cannot be read: {error}"))),
             };
-            let heard = self.ask_and_bill(&begin, ask).await;
-            let again = heard.as_ref().err().and_then(|deaf| deaf.again).filter(|_| is_first);
+            let transcript = self.ask_and_bill(&begin, ask).await;
+            let again = transcript.as_ref().err().and_then(|deaf| deaf.again).filter(|_| is_first);
             let Some(at) = again.map(|wait| Instant::now() + wait).filter(|at| *at < end) else {
-                return match heard {
-                    Ok(heard) if heard.text.is_empty() => Err("nobody is heard in it".to_owned()),
-                    heard => heard.map_err(|deaf| deaf.why),
+                return match transcript {
+                    Ok(transcript) if transcript.text.is_empty() => Err("nobody is heard in it".to_owned()),
+                    transcript => transcript.map_err(|deaf| deaf.why),
                 };
             };
             is_first = false;
@@ -151,26 +151,26 @@ impl VoiceInput<'_> {
         let begin = begin.clone();
         let call = match self.store.write(async move |tx| begin.run(tx).await).await.map_err(failed)? {
             ReservationOutcome::Call(call) => call,
-            ReservationOutcome::Heard(heard) => return Ok(heard),
+            ReservationOutcome::Heard(transcript) => return Ok(transcript),
             ReservationOutcome::TakenIn => {
                 return Err(SoundError::unsent("its message was taken in before".to_owned()));
             }
             ReservationOutcome::Refused(refusal) => return Err(SoundError::unsent(refusal.to_string())),
         };
-        let heard = ask().await.map(|mut heard| {
-            self.redactor.redact_in_place(&mut heard.text);
-            heard
+        let transcript = ask().await.map(|mut transcript| {
+            self.redactor.redact_in_place(&mut transcript.text);
+            transcript
         });
-        let end = match &heard {
-            Ok(heard) => {
-                let seconds = heard.seconds.and_then(|seconds| i64::try_from(seconds).ok());
+        let end = match &transcript {
+            Ok(transcript) => {
+                let seconds = transcript.seconds.and_then(|seconds| i64::try_from(seconds).ok());
                 let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
                 TranscriptionEnd::Heard(RecordingTranscript {
-                    words: heard.text.clone(),
+                    words: transcript.text.clone(),
                     seconds,
-                    cost: heard.cost.map(Money::nanos),
-                    input_tokens: count(heard.input_tokens),
-                    output_tokens: count(heard.output_tokens),
+                    cost: transcript.cost.map(Money::nanos),
+                    input_tokens: count(transcript.input_tokens),
+                    output_tokens: count(transcript.output_tokens),
                 })
             }
             Err(deaf) if deaf.worked => TranscriptionEnd::Lost,
@@ -181,7 +181,7 @@ impl VoiceInput<'_> {
             // It stays set aside, and counts as lost at the next start.
             tracing::warn!(%error, "what a recording cost could not be stored");
         }
-        heard
+        transcript
     }
 }
 
@@ -265,18 +265,19 @@ fn cached_transcript(words: RecordingTranscript) -> Transcript {
 impl TranscribedRecording {
     /// The sender's own words in it.
     pub(super) fn own_words(&self) -> Option<&str> {
-        self.heard.as_ref().ok().filter(|_| self.own).map(|heard| heard.text.as_str())
+        self.transcript.as_ref().ok().filter(|_| self.own).map(|transcript| transcript.text.as_str())
     }
 
     /// The line about it, beside its sender's words; and what others say in it, as a line of its own.
     pub(super) fn lines(&self, name: &str) -> (Option<String>, Option<String>) {
         let what = if self.own { "voice message".to_owned() } else { format!("recording {name:?}") };
-        let seconds = self.heard.as_ref().ok().and_then(|heard| heard.seconds).or(self.seconds.map(u64::from));
+        let seconds =
+            self.transcript.as_ref().ok().and_then(|transcript| transcript.seconds).or(self.seconds.map(u64::from));
         let long = seconds.map(|seconds| format!(", {seconds} s")).unwrap_or_default();
-        match &self.heard {
+        match &self.transcript {
             Ok(_) if self.own => (Some(format!("[{what}{long}: the words are as a machine heard them]")), None),
-            Ok(heard) => {
-                let words: String = heard.text.chars().take(OTHERS_CHARS_MAX).collect();
+            Ok(transcript) => {
+                let words: String = transcript.text.chars().take(OTHERS_CHARS_MAX).collect();
                 (
                     None,
                     Some(format!(
@@ -300,15 +301,16 @@ mod tests {
     use hob_core::policy::budget::{Budget, CapsByPeriod, PeriodCaps};
     use hob_store::SchedulingMode;
 
-    fn lines(heard: Result<&str, &str>, own: bool) -> (Option<String>, Option<String>) {
-        let heard = heard.map(|text| Transcript {
+    fn lines(transcript: Result<&str, &str>, own: bool) -> (Option<String>, Option<String>) {
+        let transcript = transcript.map(|text| Transcript {
             text: text.to_owned(),
             seconds: None,
             cost: None,
             input_tokens: 0,
             output_tokens: 0,
         });
-        TranscribedRecording { heard: heard.map_err(str::to_owned), own, seconds: Some(12) }.lines("a\"]\n.mp3")
+        TranscribedRecording { transcript: transcript.map_err(str::to_owned), own, seconds: Some(12) }
+            .lines("a\"]\n.mp3")
     }
 
     #[test]

@@ -56,8 +56,14 @@ impl Router {
         };
         let text = prompt(hook, &self.redactor.redact(&String::from_utf8_lossy(body)));
         let (delivery, now) = (delivery.to_owned(), self.clock.now());
-        let call =
-            EnqueueWebhookRun { hook: hook.clone(), session: self.config().house.rng.id(), delivery, role, text, now };
+        let call = EnqueueWebhookRun {
+            hook: hook.clone(),
+            session: self.config().services.rng.id(),
+            delivery,
+            role,
+            text,
+            now,
+        };
         let begun = self.store.write(async move |tx| call.run(tx).await).await?;
         if let Some(session) = begun {
             self.lanes.wake(session);

@@ -19,10 +19,9 @@ const ENTRIES_MAX: usize = 20_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleFile {
-    /// What is in it.
     pub bytes: Vec<u8>,
     /// It may be run.
-    pub executable: bool,
+    pub(crate) executable: bool,
 }
 
 /// The files of one skill, by path.

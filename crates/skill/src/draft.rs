@@ -13,7 +13,7 @@ use hob_store::skills::CallRow;
 
 /// So often the same has to go well before it is offered.
 pub const REPEATED: usize = 5;
-pub const WITHIN_DAYS: i64 = 60;
+pub(crate) const WITHIN_DAYS: i64 = 60;
 /// The fewest and the most calls of a procedure.
 const CALLS: std::ops::RangeInclusive<usize> = 3..=20;
 /// The most characters of a value that is written down.
@@ -40,7 +40,6 @@ pub struct ProcedureStep {
 }
 
 /// What a run did, in order; none: it is not a procedure.
-#[must_use]
 pub fn steps(rows: &[CallRow]) -> Option<Vec<ProcedureStep>> {
     if rows.iter().any(|row| row.failed || OF_SKILLS.contains(&row.name.as_str())) {
         return None;
@@ -65,7 +64,6 @@ fn place(call: &str) -> (u32, u32) {
 }
 
 /// What tells one procedure from another: the tools in order, each with the names and kinds of its arguments.
-#[must_use]
 pub fn fingerprint(steps: &[ProcedureStep]) -> String {
     let lines: Vec<String> = steps.iter().map(|step| format!("{}({})", step.tool, shape(&step.arguments))).collect();
     digest_of(lines.join("\n").as_bytes())
@@ -88,7 +86,6 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// The words by which it is offered.
-#[must_use]
 pub fn offer(steps: &[ProcedureStep], may_install: bool) -> String {
     let tools: Vec<&str> = steps.iter().map(|step| step.tool.as_str()).collect();
     let how = if may_install {
@@ -104,7 +101,6 @@ pub fn offer(steps: &[ProcedureStep], may_install: bool) -> String {
 
 /// A draft: its name and its `SKILL.md`. `runs` did the same; what differed between them becomes a gap. `clean` takes secrets
 /// out of a text.
-#[must_use]
 pub fn draft(runs: &[Vec<ProcedureStep>], clean: &dyn Fn(&str) -> String) -> Option<(String, String)> {
     let first = runs.first()?;
     let tools: Vec<&str> = first.iter().map(|step| step.tool.as_str()).collect();

@@ -11,13 +11,13 @@ use crate::format::{self, Skill};
 use hob_core::domain::text::hex;
 
 /// The file that makes a folder a skill.
-pub const SKILL_FILE: &str = "SKILL.md";
+pub(crate) const SKILL_FILE: &str = "SKILL.md";
 /// The most files of a skill.
 pub const FILES_MAX: usize = 200;
 /// The most bytes of all of them.
 pub const TOTAL_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// The most folders of a skill: each is opened, however little lies in it.
-pub const FOLDERS_MAX: usize = 100;
+pub(crate) const FOLDERS_MAX: usize = 100;
 /// How deep folders may lie in it.
 pub const DEPTH_MAX: usize = 6;
 /// The most bytes of a file that is shown to a model.
@@ -34,7 +34,7 @@ pub struct SkillFile {
     /// It looks like something that is run: by its mode, its ending or its first bytes.
     pub script: bool,
     /// Its mode says that it may be run.
-    pub executable: bool,
+    pub(crate) executable: bool,
 }
 
 /// A folder that was read.
@@ -170,7 +170,7 @@ fn look_at(dir: &Dir, name: &str, path: String, left: u64) -> Result<SkillFile, 
 }
 
 /// The bytes of a file in the folder, at most so many.
-pub fn bytes_of(dir: &Dir, path: &str, max: u64) -> Result<Vec<u8>, FolderError> {
+pub(crate) fn bytes_of(dir: &Dir, path: &str, max: u64) -> Result<Vec<u8>, FolderError> {
     let file = dir.open(path).map_err(unreadable(path))?;
     let mut bytes = Vec::new();
     file.take(max).read_to_end(&mut bytes).map_err(unreadable(path))?;
@@ -178,8 +178,7 @@ pub fn bytes_of(dir: &Dir, path: &str, max: u64) -> Result<Vec<u8>, FolderError>
 }
 
 /// Does it look like something that is run?
-#[must_use]
-pub fn is_script(path: &str, bytes: &[u8]) -> bool {
+pub(crate) fn is_script(path: &str, bytes: &[u8]) -> bool {
     const ENDINGS: [&str; 14] =
         ["sh", "bash", "zsh", "fish", "py", "rb", "pl", "js", "mjs", "ts", "ps1", "bat", "exe", "lua"];
     let ending = Path::new(path).extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
@@ -187,9 +186,7 @@ pub fn is_script(path: &str, bytes: &[u8]) -> bool {
     named || bytes.starts_with(b"#!") || bytes.starts_with(b"\x7fELF")
 }
 
-/// The digest of some bytes.
-#[must_use]
-pub fn digest_of(bytes: &[u8]) -> String {
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
@@ -204,7 +201,6 @@ fn digest_of_all(files: &[SkillFile]) -> String {
 }
 
 /// A path within the folder as it is listed, or none where it leads out of it.
-#[must_use]
 pub fn within(path: &str) -> Option<String> {
     let mut parts = Vec::new();
     for part in Path::new(path).components() {

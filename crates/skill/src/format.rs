@@ -108,7 +108,7 @@ struct FrontMatter {
 }
 
 /// Is this a name that a skill may have?
-pub fn check_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() {
         return Err("the name is empty".to_owned());

@@ -15,7 +15,9 @@ use crate::skill_vectors::SkillVectors;
 use crate::{draft, install, report};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::redactor::Redactor;
-use hob_core::domain::skills::{Quarantined, SkillBook, SkillContent, SkillError, SkillLine, SkillList, SkillState};
+use hob_core::domain::skills::{
+    QuarantinedSkill, SkillBook, SkillContent, SkillError, SkillLine, SkillList, SkillState,
+};
 use hob_core::policy::redact::redact;
 use hob_memory::embedding::Bill;
 use hob_memory::embedding_service::EmbeddingService;
@@ -42,7 +44,6 @@ pub struct Library {
 
 impl Library {
     /// Reads the folders.
-    #[must_use]
     pub fn open(
         store: Store,
         places: SkillFolders,
@@ -57,13 +58,11 @@ impl Library {
     }
 
     /// Those of a household that configures nothing, found by words alone.
-    #[must_use]
     pub fn plain(store: Store, data_dir: &Path) -> Self {
         Self::open(store, SkillFolders::of(data_dir, Vec::new()), Redactor::default(), Arc::default())
     }
 
     /// Where they lie.
-    #[must_use]
     pub fn places(&self) -> &SkillFolders {
         &self.places
     }
@@ -71,7 +70,7 @@ impl Library {
     /// Reads the folders again. Who reads a skill at the moment goes on with what it was.
     pub fn reload(&self) {
         let loaded = LoadedSkills::load(&self.places);
-        for Quarantined { place, why } in &loaded.quarantined {
+        for QuarantinedSkill { place, why } in &loaded.quarantined {
             tracing::warn!(place, why, "skill.quarantined");
         }
         let cards = loaded.skills.values().map(|shelved| SkillIndexEntry::of(&shelved.found.skill)).collect();
@@ -125,8 +124,6 @@ impl Library {
         self.store.read(skills::list).await
     }
 
-    /// All skills, by these records.
-    #[must_use]
     pub fn list_by(&self, records: &[SkillRow]) -> SkillList {
         let loaded = self.loaded.load();
         let line = |shelved: &Arc<LoadedSkill>| {
@@ -374,7 +371,6 @@ async fn current_offer(
 }
 
 /// From when on repetitions count, in Unix milliseconds.
-#[must_use]
 pub fn since(now: Timestamp) -> i64 {
     millis(now)
         .saturating_sub(SignedDuration::from_hours(24 * draft::WITHIN_DAYS).as_millis().try_into().unwrap_or(i64::MAX))

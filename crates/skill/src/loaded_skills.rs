@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::folder::{self, FolderError, SKILL_FILE, SkillFolder};
 use crate::{format, shipped};
-use hob_core::domain::skills::{Quarantined, SkillState};
+use hob_core::domain::skills::{QuarantinedSkill, SkillState};
 use hob_store::skills::SkillRow;
 
 /// The most folders that are looked into in one place.
@@ -17,7 +17,6 @@ pub const DRAFTS: &str = "drafts";
 /// Where skills lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFolders {
-    /// Those that were installed.
     pub installed: PathBuf,
     /// The operator's own folders.
     pub configured: Vec<PathBuf>,
@@ -25,7 +24,6 @@ pub struct SkillFolders {
 
 impl SkillFolders {
     /// The places of a household.
-    #[must_use]
     pub fn of(data_dir: &Path, configured: Vec<PathBuf>) -> Self {
         Self { installed: data_dir.join("skills"), configured }
     }
@@ -53,7 +51,6 @@ pub struct LoadedSkill {
 
 impl LoadedSkill {
     /// How it stands by the records, and whether its words may instruct.
-    #[must_use]
     pub fn standing(&self, records: &[SkillRow]) -> (SkillState, bool) {
         match &self.home {
             SkillOrigin::Shipped => (SkillState::Shipped, true),
@@ -76,7 +73,6 @@ impl LoadedSkill {
     }
 
     /// The folder; none: it is a part of this program.
-    #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.home {
             SkillOrigin::Shipped => None,
@@ -91,12 +87,11 @@ pub struct LoadedSkills {
     /// By name.
     pub skills: BTreeMap<String, Arc<LoadedSkill>>,
     /// What is not a skill.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedSkill>,
 }
 
 impl LoadedSkills {
     /// Reads everything. Of two with one name the operator's counts, then Hob's own.
-    #[must_use]
     pub fn load(places: &SkillFolders) -> Self {
         let mut shelf = Self::default();
         for place in &places.configured {
@@ -153,14 +148,14 @@ impl LoadedSkills {
             },
             Err(FolderError::Format(format::FormatError { line, why })) => {
                 self.quarantined
-                    .push(Quarantined { place: format!("{}:{line}", path.join(SKILL_FILE).display()), why });
+                    .push(QuarantinedSkill { place: format!("{}:{line}", path.join(SKILL_FILE).display()), why });
             }
             Err(error) => self.refuse(path, &error.to_string()),
         }
     }
 
     fn refuse(&mut self, path: &Path, why: &str) {
-        self.quarantined.push(Quarantined { place: path.display().to_string(), why: why.to_owned() });
+        self.quarantined.push(QuarantinedSkill { place: path.display().to_string(), why: why.to_owned() });
     }
 }
 

@@ -19,7 +19,7 @@ const BY_WORDS: f64 = 1.0;
 const IN_NAME: f64 = 0.75;
 const IN_DESCRIPTION: f64 = 0.4;
 /// From this cosine on meaning alone tells it; and how much less is enough where a word is shared.
-pub const BY_MEANING: f32 = 0.45;
+pub(crate) const BY_MEANING: f32 = 0.45;
 const MEANING_WITH_WORDS: f32 = 0.32;
 
 /// A skill as it is found.
@@ -33,7 +33,6 @@ pub struct SkillIndexEntry {
 
 impl SkillIndexEntry {
     /// How this skill is found.
-    #[must_use]
     pub fn of(skill: &Skill) -> Self {
         let told = |text: &str| content_words(text).collect::<BTreeSet<_>>();
         let triggers = skill.triggers.iter().map(|trigger| stems(trigger).collect::<Vec<_>>());
@@ -55,7 +54,6 @@ pub struct SkillQuery {
 
 impl SkillQuery {
     /// What was said.
-    #[must_use]
     pub fn of(text: &str) -> Self {
         Self { stems: stems(text).take(WORDS_MAX).collect(), telling: content_words(text).take(WORDS_MAX).collect() }
     }
@@ -72,7 +70,6 @@ fn content_words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// The skills that fit, the best first; `cosine` tells how near each is in meaning, where that is known.
-#[must_use]
 pub fn fitting<'a>(
     question: &SkillQuery,
     cards: &'a [SkillIndexEntry],

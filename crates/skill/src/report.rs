@@ -21,8 +21,6 @@ pub struct HiddenCharacter {
     pub what: String,
 }
 
-/// What is hidden in a text.
-#[must_use]
 pub fn hidden(file: &str, text: &str) -> Vec<HiddenCharacter> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -37,7 +35,6 @@ pub fn hidden(file: &str, text: &str) -> Vec<HiddenCharacter> {
 }
 
 /// Is it seen by nobody, or does it turn the order of letters round?
-#[must_use]
 pub fn is_invisible(c: char) -> bool {
     let control = c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     // Emoji are written with selectors; what a private sign shows depends on who looks.
@@ -48,7 +45,6 @@ pub fn is_invisible(c: char) -> bool {
 }
 
 /// A line for people that cannot do anything to their terminal.
-#[must_use]
 pub fn plain(text: &str, chars_max: usize) -> String {
     let cut: String = text.chars().take(chars_max).collect();
     let shown: String = cut.chars().map(|c| if is_invisible(c) { '\u{fffd}' } else { c }).collect();
@@ -56,7 +52,6 @@ pub fn plain(text: &str, chars_max: usize) -> String {
 }
 
 /// Everything about a skill, in lines; `hidden` is what was found in its files.
-#[must_use]
 pub fn lines(found: &SkillFolder, hidden: &[HiddenCharacter]) -> Vec<String> {
     let skill = &found.skill;
     let mut lines = vec![format!("{}: {}", skill.name, plain(&skill.description, 400))];

@@ -70,8 +70,7 @@ pub(super) struct CatchUp<'a> {
 
 /// The mark of a thread in which something was said to Hob.
 pub(super) fn thread_of(inbound: &Inbound) -> Option<Cursor> {
-    let said =
-        matches!(inbound.happening, InboundEvent::Posted { .. }) && inbound.circumstances.audience == Audience::Hob;
+    let said = matches!(inbound.happening, InboundEvent::Posted { .. }) && inbound.metadata.audience == Audience::Hob;
     let thread = inbound.conversation.thread.as_ref().filter(|_| said)?;
     let position = micros(&inbound.external_id)?;
     Some(Cursor { list: format!("{}:{thread}", inbound.conversation.chat), position })
@@ -180,8 +179,8 @@ impl CatchUp<'_> {
         for (position, post) in posts {
             let names = self.slack.people.names(self.web, &convert::people(&post)).await;
             let Some(mut inbound) = convert::inbound_from_message(&post, channel, self.me, &names) else { continue };
-            inbound.circumstances.server.clone_from(&self.me.workspace);
-            inbound.circumstances.cursor = moves_on.then(|| Cursor { list: channel.to_owned(), position });
+            inbound.metadata.server.clone_from(&self.me.workspace);
+            inbound.metadata.cursor = moves_on.then(|| Cursor { list: channel.to_owned(), position });
             let thread = thread_of(&inbound);
             self.intake.accept(inbound).await?;
             self.slack.health.message(self.slack.clock.now());

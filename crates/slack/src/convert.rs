@@ -104,20 +104,20 @@ pub(super) fn inbound_from_message(
         return None;
     }
     let mut happening = InboundEvent::Posted { text: post_text(post, me, names) };
-    let mut circumstances = MessageMetadata::default();
+    let mut metadata = MessageMetadata::default();
     if let Some((author, words, own)) = shared_message(post, me, names) {
         match &mut happening {
             // Nothing of one's own: the words are handed on.
             InboundEvent::Posted { text } if text.is_empty() => {
                 *text = words;
-                circumstances.forwarded_from = Some(author);
+                metadata.forwarded_from = Some(author);
             }
-            _ => circumstances.quoted = Some(QuotedMessage { author, text: words, own }),
+            _ => metadata.quoted = Some(QuotedMessage { author, text: words, own }),
         }
     }
     let mut inbound = inbound_from_post(post, channel, me, names, happening)?;
-    inbound.circumstances = MessageMetadata { audience: inbound.circumstances.audience, ..circumstances };
-    inbound.circumstances.spoken = voice_recording(post).filter(|_| inbound.circumstances.forwarded_from.is_none());
+    inbound.metadata = MessageMetadata { audience: inbound.metadata.audience, ..metadata };
+    inbound.metadata.spoken = voice_recording(post).filter(|_| inbound.metadata.forwarded_from.is_none());
     inbound.attachments = attachments(post);
     Some(inbound)
 }
@@ -137,8 +137,8 @@ fn inbound_from_edit(event: &Value, me: &BotIdentity, names: &UserNames) -> Opti
         inbound_from_post(now, channel, me, names, InboundEvent::Edited { text: post_text(now, me, names) })?;
     // The message is where it was when it was posted, whether the mention came or went.
     if let Some(earlier) = inbound_from_post(before, channel, me, names, InboundEvent::Deleted) {
-        if earlier.circumstances.audience == Audience::Hob {
-            inbound.circumstances.audience = Audience::Hob;
+        if earlier.metadata.audience == Audience::Hob {
+            inbound.metadata.audience = Audience::Hob;
         }
         if earlier.conversation.thread.is_some() {
             inbound.conversation = earlier.conversation;
@@ -180,7 +180,7 @@ fn inbound_from_post(
     let (by, ts) = (text(post, "user")?, text(post, "ts")?);
     micros(ts)?;
     let (thread, audience) = place(post, channel, me);
-    let circumstances = MessageMetadata { audience, ..MessageMetadata::default() };
+    let metadata = MessageMetadata { audience, ..MessageMetadata::default() };
     Some(Inbound {
         conversation: conversation(channel, thread, me),
         external_id: ts.to_owned(),
@@ -188,7 +188,7 @@ fn inbound_from_post(
         happening,
         sent_at: timestamp_of(ts)?,
         attachments: Vec::new(),
-        circumstances,
+        metadata,
     })
 }
 
@@ -302,7 +302,7 @@ pub(super) fn inbound_from_press(
         happening: InboundEvent::Pressed { token: text(action, "value")?.to_owned() },
         sent_at: text(action, "action_ts").and_then(timestamp_of).unwrap_or(now),
         attachments: Vec::new(),
-        circumstances: MessageMetadata::default(),
+        metadata: MessageMetadata::default(),
     })
 }
 
@@ -324,7 +324,7 @@ pub(super) fn slash_command(payload: &Value, me: &BotIdentity, names: &UserNames
         happening: InboundEvent::Posted { text: words },
         sent_at: now,
         attachments: Vec::new(),
-        circumstances: MessageMetadata::default(),
+        metadata: MessageMetadata::default(),
     })
 }
 

@@ -124,7 +124,7 @@ impl Feeder<'_> {
         };
         match inbound {
             Some(mut inbound) => {
-                inbound.circumstances.server = convert::workspace(&payload, self.me);
+                inbound.metadata.server = convert::workspace(&payload, self.me);
                 self.submit_message(inbound, behind).await?;
             }
             None => debug!(channel = "slack", %kind, "an envelope is not for Hob"),
@@ -147,7 +147,7 @@ impl Feeder<'_> {
         let is_next = is_post && !behind.has_gap(&inbound.conversation.chat);
         let cursor = micros(&inbound.external_id).filter(|_| is_next);
         let cursor = cursor.map(|position| Cursor { list: inbound.conversation.chat.clone(), position });
-        inbound.circumstances.cursor = cursor;
+        inbound.metadata.cursor = cursor;
         let thread = catch_up::thread_of(&inbound);
         let accepted = self.intake.accept(inbound).await?;
         debug!(channel = "slack", ?accepted, "an envelope is handed in");

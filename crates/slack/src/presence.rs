@@ -186,7 +186,6 @@ impl ActivityIndicators {
     }
 }
 
-/// The thread of a place, if it is one.
 fn thread(place: &PostTarget) -> Option<MessageRef> {
     Some(MessageRef { channel: place.channel.clone(), ts: place.thread.clone()? })
 }

@@ -86,7 +86,6 @@ impl MessageText {
         self
     }
 
-    /// Without markup.
     fn without_markup(mut self) -> Self {
         self.sections = None;
         self

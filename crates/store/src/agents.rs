@@ -93,7 +93,6 @@ pub async fn open_below(tx: &mut Tx, run: RunId) -> Result<Vec<OpenAgent>, Store
 pub struct OpenAgent {
     pub id: RunId,
     pub session: SessionId,
-    /// Whose it is.
     pub user: UserId,
     /// `queued`, `running` or `waiting`.
     pub state: String,
@@ -103,7 +102,6 @@ pub struct OpenAgent {
 
 impl OpenAgent {
     /// Does it wait for its lane?
-    #[must_use]
     pub fn is_queued(&self) -> bool {
         self.state == "queued"
     }

@@ -36,7 +36,7 @@ pub struct LaneStanding {
     /// A run is at work, or waits for something.
     pub is_active: bool,
     /// Runs that work for it elsewhere are not over, or what an event has begun speaks here.
-    pub has_others: bool,
+    pub(crate) has_others: bool,
     /// It is paused, or the house is.
     pub is_paused: bool,
     /// Something was said in the group, and nobody was told of it yet.
@@ -45,13 +45,11 @@ pub struct LaneStanding {
 
 impl LaneStanding {
     /// May a run wait for a word that is said here?
-    #[must_use]
     pub fn may_ask(&self) -> bool {
         self.is_active || self.has_others
     }
 
     /// Does nothing stand before what comes next?
-    #[must_use]
     pub fn is_free(&self) -> bool {
         !self.is_active && !self.is_paused && self.queued == 0
     }

@@ -67,7 +67,6 @@ impl Drop for KeptContent {
 
 impl Contents {
     /// Those of this data directory.
-    #[must_use]
     pub fn of(data_dir: &Path) -> Self {
         Self { dir: data_dir.join("files"), pins: Arc::default(), allowed: Arc::new(AtomicU64::new(BYTES_MAX)) }
     }
@@ -78,13 +77,11 @@ impl Contents {
     }
 
     /// The most bytes of a file at present: fewer while the disk is low.
-    #[must_use]
     pub fn bytes_max(&self) -> u64 {
         self.allowed.load(Ordering::Relaxed)
     }
 
     /// Where a content lies. A hash that is none has no file.
-    #[must_use]
     pub fn path(&self, hash: &str) -> PathBuf {
         let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         self.dir.join(if is_hash { hash } else { "none" })

@@ -80,7 +80,6 @@ pub enum StoreError {
 
 impl StoreError {
     /// May the same work succeed later, by itself?
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Full | Self::Busy(_) | Self::Overlong => true,
@@ -115,7 +114,6 @@ impl StoreError {
     }
 
     /// The same error for another of those who waited for one commit.
-    #[must_use]
     pub fn share(&self) -> Self {
         match self {
             Self::Full => Self::Full,

@@ -49,7 +49,6 @@ pub struct NewFact<'a> {
     pub importance: f64,
     /// Since when it holds, where that is not now, in Unix milliseconds.
     pub valid_from: Option<i64>,
-    /// Until when.
     pub valid_until: Option<i64>,
     /// The current fact that it contradicts.
     pub rival_of: Option<FactId>,
@@ -115,7 +114,6 @@ pub struct Fact {
 
 impl Fact {
     /// Whether the time in which it held is over.
-    #[must_use]
     pub fn is_over(&self, now: i64) -> bool {
         self.valid_until.is_some_and(|until| until <= now)
     }

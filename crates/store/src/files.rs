@@ -113,7 +113,6 @@ pub async fn drop_scope(tx: &mut Tx, scope: Scope) -> Result<u64, StoreError> {
 }
 
 /// By which the voice of a run's answer is recorded.
-#[must_use]
 pub fn voice_key(run: RunId) -> String {
     format!("speech:{run}")
 }
@@ -146,7 +145,7 @@ pub async fn drop_before(tx: &mut Tx, before: Timestamp) -> Result<u64, StoreErr
 }
 
 /// Those of these contents that no record refers to.
-pub async fn orphans(tx: &mut Tx, hashes: &[String]) -> Result<Vec<String>, StoreError> {
+pub(crate) async fn orphans(tx: &mut Tx, hashes: &[String]) -> Result<Vec<String>, StoreError> {
     let hashes = serde_json::to_string(hashes).map_err(|error| StoreError::Database(error.to_string()))?;
     let orphans = sqlx::query_scalar!(
         r#"SELECT CAST(value AS TEXT) AS "hash!: String" FROM json_each($1)

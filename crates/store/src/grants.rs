@@ -23,7 +23,6 @@ pub struct NewGrant<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantRow {
     pub id: GrantId,
-    /// Whose.
     pub user: UserId,
     pub name: String,
     pub tool: String,

@@ -184,7 +184,6 @@ impl Store {
     }
 
     /// How many groups of writes there were: two looks tell whether it is quiet.
-    #[must_use]
     pub fn write_groups(&self) -> u64 {
         self.writer.watch().groups.load(Ordering::Relaxed)
     }
@@ -247,19 +246,16 @@ impl Store {
     }
 
     /// What the writer has done since the start.
-    #[must_use]
     pub fn work(&self) -> &Arc<WriterMetrics> {
         self.writer.metrics()
     }
 
     /// How many units of work wait for the writer.
-    #[must_use]
     pub fn waiting(&self) -> usize {
         self.writer.waiting()
     }
 
     /// How much room the database takes, as the file system says.
-    #[must_use]
     pub fn footprint(&self) -> Footprint {
         Footprint::of(&self.path)
     }
@@ -334,7 +330,6 @@ pub(crate) async fn in_snapshot<T>(tx: &mut Tx, unit: impl UnitOfWork<T>) -> Res
 }
 
 /// The stored form of a time.
-#[must_use]
 pub fn millis(at: Timestamp) -> i64 {
     at.as_millisecond()
 }

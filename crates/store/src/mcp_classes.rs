@@ -30,7 +30,6 @@ pub struct NewClass<'a> {
 
 impl<'a> NewClass<'a> {
     /// What its server says.
-    #[must_use]
     pub fn by_server_hint(tool: &'a UnclassifiedTool) -> Self {
         Self { tool: &tool.own, class: Some(tool.hinted), digest: &tool.digest }
     }

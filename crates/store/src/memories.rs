@@ -173,7 +173,6 @@ pub async fn last_said(tx: &mut Tx, run: RunId, user: UserId) -> Result<Option<M
     Ok(said)
 }
 
-/// These memories were of use.
 pub async fn mark_used(tx: &mut Tx, memories: &[MemoryId], at: i64) -> Result<(), StoreError> {
     if memories.is_empty() {
         return Ok(());

@@ -242,7 +242,6 @@ pub struct PersonPageRow {
     /// Who knows of them.
     pub scope: Scope,
     pub name: String,
-    /// Who they are to those.
     pub relation: Option<String>,
     /// `YYYY-MM-DD` or `--MM-DD`.
     pub birthday: Option<String>,
@@ -300,7 +299,6 @@ pub async fn values(tx: &mut Tx, fact: FactId, limit: i64) -> Result<Vec<FactId>
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecallUsage {
     pub runs: i64,
-    /// The last.
     pub last: Option<RunId>,
 }
 

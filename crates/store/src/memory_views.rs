@@ -164,7 +164,6 @@ pub async fn history(tx: &mut Tx, scope: Scope, key: &str, limit: i64) -> Result
     Ok(facts)
 }
 
-/// The facts that rest on a message.
 pub async fn resting_on(tx: &mut Tx, message: MessageId) -> Result<Vec<FactId>, StoreError> {
     let facts = sqlx::query_scalar!(r#"SELECT id AS "id!: FactId" FROM facts WHERE message_id = $1"#, message)
         .fetch_all(&mut *tx)

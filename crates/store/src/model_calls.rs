@@ -12,10 +12,8 @@ pub struct NewModelCall<'a> {
     pub run: RunId,
     /// The number of the event that starts it.
     pub asked_seq: i64,
-    /// Whom.
     pub model: &'a str,
     pub session: SessionId,
-    /// For whom.
     pub user: UserId,
     /// As which persona; none: as nobody in particular.
     pub persona: Option<&'a str>,

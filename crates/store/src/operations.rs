@@ -56,19 +56,18 @@ pub async fn open_runs(tx: &mut Tx, after: ListCursor, limit: i64) -> Result<Vec
 
 /// A run that is not over, as far as it is needed to end it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stoppable {
+pub struct StoppableRun {
     pub session: SessionId,
     pub channel: String,
-    /// Whose it is.
     pub user: UserId,
     /// `queued`, `running` or `waiting`.
     pub state: String,
 }
 
 /// A run, if it is not over.
-pub async fn stoppable(tx: &mut Tx, run: RunId) -> Result<Option<Stoppable>, StoreError> {
+pub async fn stoppable(tx: &mut Tx, run: RunId) -> Result<Option<StoppableRun>, StoreError> {
     let row = sqlx::query_as!(
-        Stoppable,
+        StoppableRun,
         r#"SELECT r.session_id AS "session!: SessionId", s.channel, r.user_id AS "user!: UserId",
                   CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String"
            FROM runs r JOIN sessions s ON s.id = r.session_id
@@ -201,7 +200,6 @@ pub struct HeldGrant {
     pub session: SessionId,
     /// That conversation's published name.
     pub key: String,
-    /// Whose.
     pub user: UserId,
     pub name: String,
     pub tool: String,

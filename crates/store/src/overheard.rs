@@ -27,13 +27,13 @@ pub struct NewOverheard<'a> {
     pub external_id: &'a str,
     /// The platform's id of whoever said it.
     pub sender: &'a str,
-    pub heard: &'a OverheardMessage,
+    pub message: &'a OverheardMessage,
 }
 
 /// Keeps it, and lets go of what is too much; false if it was kept before.
 pub async fn add(tx: &mut Tx, new: &NewOverheard<'_>) -> Result<bool, StoreError> {
-    let (channel, at) = (new.conversation.channel.as_str(), millis(new.heard.at));
-    let text: String = new.heard.text.chars().take(TEXT_CHARS_MAX).collect();
+    let (channel, at) = (new.conversation.channel.as_str(), millis(new.message.at));
+    let text: String = new.message.text.chars().take(TEXT_CHARS_MAX).collect();
     let added = sqlx::query!(
         "INSERT INTO overheard (session_id, channel, account, chat, external_id, sender, name, text, member, at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -44,9 +44,9 @@ pub async fn add(tx: &mut Tx, new: &NewOverheard<'_>) -> Result<bool, StoreError
         new.conversation.chat,
         new.external_id,
         new.sender,
-        new.heard.name,
+        new.message.name,
         text,
-        new.heard.member,
+        new.message.member,
         at
     )
     .execute(&mut *tx)

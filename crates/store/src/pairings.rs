@@ -27,7 +27,6 @@ pub struct PendingPairing {
 
 impl PendingPairing {
     /// Where they wrote; none: its platform is not known any more.
-    #[must_use]
     pub fn conversation(&self) -> Option<Conversation> {
         let (channel, thread) = (self.channel.parse().ok()?, self.thread.clone());
         Some(Conversation { channel, account: self.account.clone(), chat: self.chat.clone(), thread })

@@ -12,7 +12,6 @@ pub struct PersonRow {
     /// Who knows of them.
     pub scope: Scope,
     pub name: String,
-    /// Who they are to those.
     pub relation: Option<String>,
     /// `YYYY-MM-DD` or `--MM-DD`.
     pub birthday: Option<String>,

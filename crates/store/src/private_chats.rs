@@ -39,7 +39,6 @@ pub struct OwnersChat {
 
 impl OwnersChat {
     /// The place; none: its platform is not known any more.
-    #[must_use]
     pub fn conversation(&self) -> Option<Conversation> {
         let channel = self.channel.parse().ok()?;
         Some(Conversation { channel, account: self.account.clone(), chat: self.chat.clone(), thread: None })

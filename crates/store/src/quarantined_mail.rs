@@ -190,7 +190,7 @@ pub async fn set_taken_envelope(tx: &mut Tx, id: OutboxId, envelope: &str) -> Re
 }
 
 /// The envelope of a letter, if it has one of its own.
-pub async fn envelope_of(tx: &mut Tx, id: OutboxId) -> Result<Option<String>, StoreError> {
+pub(crate) async fn envelope_of(tx: &mut Tx, id: OutboxId) -> Result<Option<String>, StoreError> {
     let envelope = sqlx::query_scalar!("SELECT envelope FROM letters_to WHERE outbox_id = $1", id)
         .fetch_optional(&mut *tx)
         .await?;

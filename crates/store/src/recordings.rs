@@ -28,7 +28,6 @@ pub struct RecordingKey {
 
 impl RecordingKey {
     /// Of a run's answer, which is said in this conversation.
-    #[must_use]
     pub fn of_answer(conversation: Conversation, run: RunId) -> Self {
         // No platform names a message so.
         Self { conversation, external_id: format!("speech:{run}"), place: 0 }

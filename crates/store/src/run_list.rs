@@ -43,7 +43,6 @@ pub struct RunFilter {
     /// Of the conversation with this published name.
     pub session: Option<String>,
     pub channel: Option<String>,
-    /// In one of these states.
     pub states: Option<Vec<String>>,
     /// That cost so much, in nano-dollars.
     pub cost_min: Option<i64>,
@@ -97,7 +96,6 @@ pub async fn list(tx: &mut Tx, filter: &RunFilter, below: RunScanRange) -> Resul
     Ok(Some(RunListPage { runs, next: Some(before) }))
 }
 
-/// One run, as the list has it.
 pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<RunListEntry>, StoreError> {
     Ok(filter_runs(tx, &[run], &RunFilter::default(), 1).await?.pop())
 }

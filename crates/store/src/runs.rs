@@ -45,7 +45,6 @@ pub struct NewRun<'a> {
     pub session: SessionId,
     /// The message.
     pub inbound: InboundId,
-    /// Whose.
     pub user: UserId,
     /// The hash of the state that it begins in.
     pub hash: &'a str,

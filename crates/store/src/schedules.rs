@@ -93,7 +93,6 @@ pub struct ScheduleRow {
 
 impl ScheduleRow {
     /// Where its answers go; none: this Hob does not know the platform.
-    #[must_use]
     pub fn conversation(&self) -> Option<Conversation> {
         let channel = self.channel.parse::<ChannelKind>().ok()?;
         let (account, chat, thread) = (self.account.clone(), self.chat.clone(), self.thread.clone());

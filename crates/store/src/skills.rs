@@ -36,7 +36,6 @@ pub struct CallRow {
 /// A procedure that was offered, and to whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferRow {
-    /// Whose.
     pub user: UserId,
     pub fingerprint: String,
 }

@@ -37,7 +37,6 @@ pub struct DueSpeech {
     pub persona: Option<String>,
     /// The server that the conversation is on.
     pub server: Option<String>,
-    /// The conversation.
     pub place: Conversation,
 }
 

@@ -79,7 +79,6 @@ pub struct WholeFact {
     pub used_at: Option<i64>,
     /// Since when it holds.
     pub valid_from: Option<i64>,
-    /// Until when.
     pub valid_until: Option<i64>,
     /// Whether it contradicts the current one.
     pub disputed: bool,

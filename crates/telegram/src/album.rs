@@ -81,8 +81,8 @@ pub(super) fn merge_parts(parts: Vec<Option<Inbound>>) -> Option<Inbound> {
             text.push_str(&more);
         }
         whole.attachments.extend(part.attachments);
-        if part.circumstances.audience == Audience::Hob {
-            whole.circumstances.audience = Audience::Hob;
+        if part.metadata.audience == Audience::Hob {
+            whole.metadata.audience = Audience::Hob;
         }
     }
     Some(whole)

@@ -50,7 +50,7 @@ fn inbound_of(message: &Message, me: &BotIdentity, edited: bool, now: Timestamp)
         happening: if edited { InboundEvent::Edited { text } } else { InboundEvent::Posted { text } },
         sent_at: Timestamp::from_second(date.timestamp()).unwrap_or(now),
         attachments: attachments(message),
-        circumstances: MessageMetadata {
+        metadata: MessageMetadata {
             audience,
             forwarded_from: forwarded_from(message),
             quoted: quoted(message, me),
@@ -71,7 +71,7 @@ fn inbound_from_press(query: &CallbackQuery, me: &BotIdentity, now: Timestamp) -
         happening: InboundEvent::Pressed { token: token.to_owned() },
         sent_at: now,
         attachments: Vec::new(),
-        circumstances: MessageMetadata::default(),
+        metadata: MessageMetadata::default(),
     })
 }
 

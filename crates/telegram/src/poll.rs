@@ -150,7 +150,6 @@ impl<'a> Poller<'a> {
         Ok(())
     }
 
-    /// The intake has these.
     fn record_intake(&mut self, ids: Vec<i32>) {
         for id in ids {
             self.waiting.remove(&id);

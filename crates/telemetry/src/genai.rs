@@ -32,7 +32,6 @@ pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 /// Tokens written.
 pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
-/// Of those read, from a cache.
 pub const CACHE_READ_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
 /// Of those read, written to a cache.
 pub const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_creation.input_tokens";
@@ -44,7 +43,7 @@ pub const TOOL_CALL: &str = "gen_ai.tool.call.id";
 /// What kind of tool.
 pub const TOOL_TYPE: &str = "gen_ai.tool.type";
 /// What went wrong, by class.
-pub const ERROR_TYPE: &str = "error.type";
+pub(crate) const ERROR_TYPE: &str = "error.type";
 /// What the model is told for good; only where the config asks for contents.
 pub const SYSTEM: &str = "gen_ai.system_instructions";
 /// What the model is told; the same.
@@ -69,14 +68,12 @@ pub(super) fn switch_on(content: bool) {
 }
 
 /// Whether anybody hears what is told.
-#[must_use]
 pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
 /// Whether they are to hear what people, models and tools say.
-#[must_use]
-pub fn wants_content() -> bool {
+pub(crate) fn wants_content() -> bool {
     is_on() && CONTENT.load(Ordering::Relaxed)
 }
 
@@ -110,7 +107,6 @@ pub fn failed(span: &Span, class: &str) {
 }
 
 /// OpenTelemetry's name for who runs the model with this label.
-#[must_use]
 pub fn provider_of(label: &str) -> &str {
     match label.split_once('/').map_or(label, |(provider, _)| provider) {
         "gemini" => "gcp.gemini",
@@ -121,7 +117,6 @@ pub fn provider_of(label: &str) -> &str {
 }
 
 /// The model behind the provider's name.
-#[must_use]
 pub fn model_of(label: &str) -> &str {
     label.split_once('/').map_or(label, |(_, model)| model)
 }

@@ -9,7 +9,6 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 /// Whether standard error goes to the journal; `told`: what systemd says in `$JOURNAL_STREAM`.
-#[must_use]
 pub fn is_read(told: Option<&str>) -> bool {
     fstat(std::io::stderr()).is_ok_and(|stream| names(told, stream.st_dev, stream.st_ino))
 }

@@ -78,7 +78,6 @@ pub fn hide(redactor: Redactor) {
 }
 
 /// Words for whoever started this process, without secrets.
-#[must_use]
 pub fn hidden(text: &str) -> String {
     HIDDEN.get().map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).into_owned())
 }

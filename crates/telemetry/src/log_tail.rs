@@ -77,7 +77,6 @@ impl LogTail {
 
 /// The newest lines after the one with this number, at most so many, as bad as `level` or worse; and the newest number of
 /// all. A number that is greater than it is another process's.
-#[must_use]
 pub fn since(id: u64, level: Level, most: usize) -> (Vec<TailLine>, u64) {
     TAIL.since(id, level, most)
 }

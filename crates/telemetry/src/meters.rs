@@ -28,7 +28,6 @@ pub enum AnswerStage {
 
 impl AnswerStage {
     /// Its name in metrics.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -113,7 +112,6 @@ impl Meters {
     }
 
     /// When an account last sent something, since the start.
-    #[must_use]
     pub fn sent_at(&self, kind: ChannelKind, account: &str) -> Option<Timestamp> {
         let sent_at = lock(&self.sent_at);
         sent_at.iter().find(|((known, name), _)| *known == kind && name == account).map(|(_, at)| *at)

@@ -21,7 +21,6 @@ pub struct Counter(AtomicU64);
 
 impl Counter {
     /// A counter at nothing.
-    #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -37,16 +36,15 @@ impl Counter {
     }
 
     /// How many there were.
-    #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// How long things took, in so many seconds at most; those of a person's patience.
-pub const SLOW: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1200.0];
+pub(crate) const SLOW: &[f64] = &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1200.0];
 /// The same for what a disk or an index does.
-pub const QUICK: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
+pub(crate) const QUICK: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
 
 /// How long something took, how often.
 #[derive(Debug)]
@@ -71,7 +69,6 @@ pub struct HistogramSnapshot {
 impl HistogramSnapshot {
     /// Within how many seconds this share of them was, as well as the bounds tell: within a bucket they count as evenly
     /// spread, and what is beyond the last bound as at it. None: there were none.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose their last digit")]
     pub fn within_share(&self, share: f64) -> Option<f64> {
         if self.count == 0 {
@@ -92,19 +89,16 @@ impl HistogramSnapshot {
 
 impl Histogram {
     /// With these bounds, in seconds, rising.
-    #[must_use]
     pub fn new(bounds: &'static [f64]) -> Self {
         Self { bounds, buckets: (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect(), micros: AtomicU64::new(0) }
     }
 
     /// For what people wait for.
-    #[must_use]
     pub fn slow() -> Self {
         Self::new(SLOW)
     }
 
     /// For what disks and indexes do.
-    #[must_use]
     pub fn quick() -> Self {
         Self::new(QUICK)
     }
@@ -120,7 +114,6 @@ impl Histogram {
     }
 
     /// How it stands.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a sum of microseconds is exact for 285 years")]
     pub fn spread(&self) -> HistogramSnapshot {
         let mut count = 0;
@@ -144,13 +137,11 @@ pub struct Family<T> {
 
 impl<T> Family<T> {
     /// A family with these labels.
-    #[must_use]
     pub fn new(labels: &'static [&'static str], make: fn() -> T) -> Self {
         Self { labels, make, series: Mutex::default() }
     }
 
     /// The member with these values, in the labels' order.
-    #[must_use]
     pub fn of(&self, values: &[&str]) -> Arc<T> {
         let mut series = lock(&self.series);
         let mut key: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
@@ -161,13 +152,11 @@ impl<T> Family<T> {
     }
 
     /// The labels' names.
-    #[must_use]
     pub fn labels(&self) -> &'static [&'static str] {
         self.labels
     }
 
     /// Everything there is, in order.
-    #[must_use]
     pub fn all(&self) -> Vec<(Vec<String>, Arc<T>)> {
         let series = lock(&self.series);
         series.iter().map(|(values, member)| (values.clone(), Arc::clone(member))).collect()

@@ -19,7 +19,6 @@ pub type Labels<'a> = &'a [(&'a str, &'a str)];
 
 impl MetricsPage {
     /// The page.
-    #[must_use]
     pub fn into_text(self) -> String {
         self.0
     }

@@ -173,7 +173,6 @@ fn without_address(error: &reqwest::Error) -> String {
 
 impl Exporter {
     /// Begins to send, on the runtime that it is called on.
-    #[must_use]
     pub fn begin(self) -> RunningExporter {
         let stop = CancellationToken::new();
         RunningExporter { task: tasks::spawn("telemetry", self.work(stop.clone())), stop }

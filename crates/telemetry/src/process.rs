@@ -3,7 +3,6 @@
 use std::fs;
 
 /// Bytes of memory that are really there.
-#[must_use]
 pub fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -11,7 +10,6 @@ pub fn resident_bytes() -> Option<u64> {
 }
 
 /// Open file descriptors; the one that is open to count them is not among them.
-#[must_use]
 pub fn open_files() -> Option<u64> {
     let open = fs::read_dir("/proc/self/fd").ok()?.count();
     u64::try_from(open.saturating_sub(1)).ok()

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Request, Tool, ToolResult, ToolSpec};
 use hob_core::domain::principal::Role;
 
 /// The longest message, in characters.
@@ -39,18 +39,15 @@ impl Tool for AgentSend {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { agent, message } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { agent, message } = parse(&self.spec, invocation.arguments)?;
         if message.trim().is_empty() {
-            return Outcome::Error("The message is empty.".to_owned());
+            return Err(Outcome::Error("The message is empty.".to_owned()));
         }
         if message.chars().count() > CHARS_MAX {
-            return Outcome::Error(format!("The message is longer than {CHARS_MAX} characters."));
+            return Err(Outcome::Error(format!("The message is longer than {CHARS_MAX} characters.")));
         }
-        Outcome::Request(Request::Tell { agent, text: message })
+        Ok(Outcome::Request(Request::Tell { agent, text: message }))
     }
 }
 
@@ -68,7 +65,7 @@ mod tests {
             (" ".to_owned(), Outcome::Error("The message is empty.".to_owned())),
             ("x".repeat(20_001), Outcome::Error("The message is longer than 20000 characters.".to_owned())),
         ] {
-            let told = tool.call(Invocation::for_trial(json!({ "agent": 2, "message": message }))).await;
+            let told = Outcome::of(tool.call(Invocation::for_trial(json!({ "agent": 2, "message": message }))).await);
             assert_eq!(told, expected);
         }
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Request, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,13 +32,11 @@ impl Tool for AskHuman {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse::<Arguments>(&self.spec, invocation.arguments) {
-            Ok(arguments) if arguments.question.trim().is_empty() => {
-                Outcome::Error("The question is empty.".to_owned())
-            }
-            Ok(arguments) => Outcome::Request(Request::Ask { question: arguments.question, form: None }),
-            Err(outcome) => outcome,
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { question } = parse(&self.spec, invocation.arguments)?;
+        if question.trim().is_empty() {
+            return Err(Outcome::Error("The question is empty.".to_owned()));
         }
+        Ok(Outcome::Request(Request::Ask { question, form: None }))
     }
 }

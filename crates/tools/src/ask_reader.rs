@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::ASK_READER;
 
@@ -60,14 +60,12 @@ impl Tool for AskReader {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse::<Arguments>(&self.spec, invocation.arguments) {
-            Ok(_) => Outcome::Error(
-                "Nothing was read: `from` must be one of your tools, the question one of up to 1000 characters, and a choice needs \
-                 2 to 12 different `choices` of letters, digits, spaces and hyphens."
-                    .to_owned(),
-            ),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        parse::<Arguments>(&self.spec, invocation.arguments)?;
+        Err(Outcome::Error(
+            "Nothing was read: `from` must be one of your tools, the question one of up to 1000 characters, and a choice needs \
+             2 to 12 different `choices` of letters, digits, spaces and hyphens."
+                .to_owned(),
+        ))
     }
 }

@@ -27,7 +27,6 @@ pub struct People {
 
 impl People {
     /// Is this one of them?
-    #[must_use]
     pub fn include(&self, asker: &Asker) -> bool {
         let is_known = |alias: &Alias| {
             asker.names.iter().any(|name| {

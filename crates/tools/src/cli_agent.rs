@@ -15,9 +15,9 @@ use crate::process_reaper::ProcessReaper;
 use crate::registry::{parse, spec_of};
 use crate::results::BYTES_MAX;
 use crate::sandbox::confinement::Confinement;
-use crate::sandbox::program_sandbox::{ProgramAccess, ProgramSandbox as Walls};
+use crate::sandbox::program_sandbox::{ProgramAccess, ProgramSandbox};
 use crate::workspace::Workspace;
-use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolResult, ToolSpec};
 use hob_core::domain::agents::TASK;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
@@ -50,14 +50,13 @@ pub struct CliAgent {
     spec: ToolSpec,
     programs: BTreeMap<String, Program>,
     workspace: Workspace,
-    walls: Walls,
+    sandbox: ProgramSandbox,
     leftovers: ProcessReaper,
 }
 
 impl CliAgent {
     /// The tool over these agents, by name; none: there are none.
-    #[must_use]
-    pub fn new(programs: BTreeMap<String, Program>, workspace: Workspace, walls: Walls) -> Option<Self> {
+    pub fn new(programs: BTreeMap<String, Program>, workspace: Workspace, sandbox: ProgramSandbox) -> Option<Self> {
         if programs.is_empty() {
             return None;
         }
@@ -75,8 +74,8 @@ impl CliAgent {
         if let Some(agent) = spec.schema.parameters.pointer_mut("/properties/agent").and_then(Value::as_object_mut) {
             agent.insert("enum".to_owned(), programs.keys().cloned().map(Value::from).collect());
         }
-        let leftovers = ProcessReaper::of(&walls.data_dir);
-        Some(Self { spec, programs, workspace, walls, leftovers })
+        let leftovers = ProcessReaper::of(&sandbox.data_dir);
+        Some(Self { spec, programs, workspace, sandbox, leftovers })
     }
 
     /// What is to be run, and where; or why not, in words for the model.
@@ -98,18 +97,18 @@ impl CliAgent {
             environment: program.environment.clone(),
             input: None,
             bytes_max: BYTES_MAX / 2,
-            confinement: program.own.as_ref().map(|own| self.walls(own, &program.command)),
+            confinement: program.own.as_ref().map(|own| self.confinement(own, &program.command)),
             leftovers: self.leftovers.clone(),
         })
     }
 
     /// The walls around it: the workspace is within.
-    fn walls(&self, own: &ProgramAccess, command: &[String]) -> Confinement {
+    fn confinement(&self, own: &ProgramAccess, command: &[String]) -> Confinement {
         let Workspace { root, read, write } = &self.workspace;
         let mut own = own.clone();
         own.read.extend(read.iter().cloned());
         own.write.extend([root].into_iter().chain(write).cloned());
-        self.walls.confine(&own, command)
+        self.sandbox.confine(&own, command)
     }
 
     /// The folder as it is when symbolic links are followed: one that may be written to.
@@ -139,19 +138,13 @@ impl Tool for CliAgent {
         Assessment { grade: DangerGrade::High, reasons: vec![reason], ..Assessment::usual(Risk::Execute) }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments: Arguments = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        let errand = match self.errand(&arguments) {
-            Ok(errand) => errand,
-            Err(why) => return Outcome::Error(why),
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let arguments: Arguments = parse(&self.spec, invocation.arguments)?;
+        let errand = self.errand(&arguments).map_err(Outcome::Error)?;
         let agent = arguments.agent;
         match Box::pin(process::run(errand)).await {
-            Ok(ended) => outcome(&agent, &ended).from(OriginSource::new(Origin::Tool, &agent)),
-            Err(error) => Outcome::Error(format!("{agent} could not be run: {error}.")),
+            Ok(ended) => Ok(outcome(&agent, &ended).from(OriginSource::new(Origin::Tool, &agent))),
+            Err(error) => Err(Outcome::Error(format!("{agent} could not be run: {error}."))),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::process::{self, ProcessOutput, ProcessSpec};
 use crate::process_reaper::ProcessReaper;
 use crate::results::BYTES_MAX;
 use crate::sandbox::confinement::Confinement;
-use crate::{Invocation, Outcome, Timeout, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Timeout, Tool, ToolResult, ToolSpec};
 use hob_config::tools::{SESSION_ID, UNTRUSTED_SOURCE, is_injected, placeholder};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
@@ -59,7 +59,6 @@ pub struct CommandTool {
 
 impl CommandTool {
     /// A tool as declared.
-    #[must_use]
     pub fn new(declaration: Declaration) -> Self {
         let properties: Map<String, Value> = declaration
             .parameters
@@ -136,11 +135,9 @@ impl Tool for CommandTool {
         ContentArguments::ByName
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let vector = match self.vector(&invocation) {
-            Ok(vector) => vector,
-            Err(why) => return Outcome::Error(format!("The call does not fit {}: {why}.", self.declaration.name)),
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let misfit = |why| Outcome::Error(format!("The call does not fit {}: {why}.", self.declaration.name));
+        let vector = self.vector(&invocation).map_err(misfit)?;
         let program = vector.first().cloned().unwrap_or_default();
         let errand = ProcessSpec {
             vector,
@@ -156,9 +153,9 @@ impl Tool for CommandTool {
             confinement: self.declaration.confinement.clone(),
         };
         match Box::pin(process::run(errand)).await {
-            Ok(ended) if self.declaration.trusted_output || ended.printed().is_empty() => outcome(&ended),
-            Ok(ended) => outcome(&ended).from(OriginSource::new(Origin::Tool, &self.declaration.name)),
-            Err(error) => Outcome::Error(format!("{program} could not be run: {error}.")),
+            Ok(ended) if self.declaration.trusted_output || ended.printed().is_empty() => Ok(outcome(&ended)),
+            Ok(ended) => Ok(outcome(&ended).from(OriginSource::new(Origin::Tool, &self.declaration.name))),
+            Err(error) => Err(Outcome::Error(format!("{program} could not be run: {error}."))),
         }
     }
 }

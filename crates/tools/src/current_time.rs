@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::registry::spec_of;
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::principal::Role;
 
 #[derive(Deserialize, JsonSchema)]
@@ -20,7 +20,6 @@ pub struct CurrentTime {
 
 impl CurrentTime {
     /// Tells the time in `zone`.
-    #[must_use]
     pub fn new(zone: TimeZone) -> Self {
         let about = "Tells the current date, time and time zone.";
         Self { spec: spec_of::<Arguments>("current_time", about, true).of("time", Role::Guest).shown_on_need(), zone }
@@ -33,9 +32,9 @@ impl Tool for CurrentTime {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
+    async fn call(&self, invocation: Invocation) -> ToolResult {
         let local = invocation.now.to_zoned(self.zone.clone());
         let zone = local.time_zone().iana_name().unwrap_or("local time");
-        Outcome::Text(format!("It is {} ({zone}).", local.strftime("%A, %-d %B %Y, %H:%M")))
+        Ok(Outcome::Text(format!("It is {} ({zone}).", local.strftime("%A, %-d %B %Y, %H:%M"))))
     }
 }

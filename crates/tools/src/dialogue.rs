@@ -21,7 +21,6 @@ pub struct ActivityListener(Option<Arc<Hears>>);
 type Hears = dyn Fn(&str) + Send + Sync;
 
 impl ActivityListener {
-    /// This one.
     pub fn new(hears: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(hears)))
     }

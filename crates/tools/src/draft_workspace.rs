@@ -56,9 +56,9 @@ pub struct CallWorkspace {
 
 /// A copy of the workspace of which nothing is kept. It is thrown away with this, and by nobody before.
 #[derive(Debug)]
-pub struct ScratchCopy {
+pub(crate) struct ScratchCopy {
     /// The walls around it.
-    pub confinement: Confinement,
+    pub(crate) confinement: Confinement,
     draft: Option<(DraftDir, DraftLock)>,
 }
 
@@ -127,7 +127,7 @@ impl DraftWorkspace {
     ///
     /// # Errors
     /// When it cannot be made, in words for the model.
-    pub async fn scratch_copy(&self, invocation: &Invocation) -> Result<Option<ScratchCopy>, String> {
+    pub(crate) async fn scratch_copy(&self, invocation: &Invocation) -> Result<Option<ScratchCopy>, String> {
         if !self.can_be_reviewed().await {
             return Ok(None);
         }
@@ -154,7 +154,7 @@ impl DraftWorkspace {
 
 impl ScratchCopy {
     /// Nobody works there any more.
-    pub async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         discard_scratch(self.draft.take()).await;
     }
 }

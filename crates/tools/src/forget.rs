@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::memory_tools::{day, line, remembered, stored_taint};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 use hob_core::policy::memory::visible_scopes;
@@ -44,7 +44,6 @@ pub struct ForgetTool {
 
 impl ForgetTool {
     /// Forgets in `memory`.
-    #[must_use]
     pub fn new(memory: Memory) -> Self {
         let about = "Forgets for good what the user wants forgotten. First call it with `query` and look which of the matches \
             are meant; then with their `ids`. Never forget what was not asked for.";
@@ -135,27 +134,24 @@ impl Tool for ForgetTool {
         Assessment::usual(if forgets { Risk::Write } else { Risk::Read })
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { query, ids } = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { query, ids } = parse(&self.spec, invocation.arguments.clone())?;
         let query = query.map(|query| query.trim().to_owned()).filter(|query| !query.is_empty());
         let done = match (query, ids.as_slice()) {
             (_, ids) if ids.len() > ITEMS_MAX => {
-                return Outcome::Error(format!("At most {ITEMS_MAX} can be forgotten at once."));
+                return Err(Outcome::Error(format!("At most {ITEMS_MAX} can be forgotten at once.")));
             }
             (Some(query), []) => self.list(&invocation, query).await,
-            (None, []) => return Outcome::Error("Give a `query` first, then the `ids` of what is meant.".to_owned()),
+            (None, []) => {
+                return Err(Outcome::Error("Give a `query` first, then the `ids` of what is meant.".to_owned()));
+            }
             (_, ids) => {
-                match ids.iter().map(|id| MemoryItem::parse(id.trim()).ok_or(id)).collect::<Result<Vec<_>, _>>() {
-                    Ok(items) => self.forget(invocation, items).await,
-                    Err(id) => {
-                        return Outcome::Error(format!("{id:?} is not an id from the list: they are like f7 or m12."));
-                    }
-                }
+                let no_id = |id| Outcome::Error(format!("{id:?} is not an id from the list: they are like f7 or m12."));
+                let items = ids.iter().map(|id| MemoryItem::parse(id.trim()).ok_or_else(|| no_id(id)));
+                let items = items.collect::<Result<Vec<_>, _>>()?;
+                self.forget(invocation, items).await
             }
         };
-        done.unwrap_or_else(|error| Outcome::of_store(&error, format!("Nothing was forgotten: {error}.")))
+        done.map_err(|error| Outcome::of_store(&error, format!("Nothing was forgotten: {error}.")))
     }
 }

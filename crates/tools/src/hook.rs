@@ -106,7 +106,6 @@ enum Verdict {
 
 impl Hooks {
     /// These, run in the data directory and marked as its own.
-    #[must_use]
     pub fn new(hooks: Vec<Hook>, data_dir: &Path) -> Self {
         Self { hooks, dir: data_dir.to_owned(), leftovers: ProcessReaper::of(data_dir) }
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::net::{Credentials, EgressGuard, FetchRequest, FetchResponse, address, disclosure};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::network::NamedPlace;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
@@ -91,7 +91,6 @@ pub struct HttpRequest {
 
 impl HttpRequest {
     /// Asks through `guard`, with these credentials; a result has at most `chars_max` characters.
-    #[must_use]
     pub fn new(guard: EgressGuard, profiles: BTreeMap<String, CredentialProfile>, chars_max: usize) -> Self {
         let names: Vec<&str> = profiles.keys().map(String::as_str).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -193,21 +192,14 @@ impl Tool for HttpRequest {
         found
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        let (query, secrets) = match self.query(arguments) {
-            Ok(query) => query,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let arguments = parse(&self.spec, invocation.arguments)?;
+        let (query, secrets) = self.query(arguments)?;
         let (asked, looks) = (query.url.clone(), matches!(query.method, Method::GET | Method::HEAD));
-        let answer = match self.guard.send(query).await {
-            Ok(answer) => answer,
-            Err(error) if !looks && error.may_have_arrived() => return error.outcome_at(&asked).with(UNKNOWN),
-            Err(error) => return error.outcome_at(&asked),
-        };
+        let answer = self.guard.send(query).await.map_err(|error| {
+            let outcome = error.outcome_at(&asked);
+            if !looks && error.may_have_arrived() { outcome.with(UNKNOWN) } else { outcome }
+        })?;
         let source = OriginSource::new(Origin::Web, &without_secrets(answer.url.as_str(), &secrets));
         let text = self.response_text(&answer, &secrets);
         let outcome = match answer.status {
@@ -215,7 +207,7 @@ impl Tool for HttpRequest {
             429 | 500..=599 => Outcome::Transient(text),
             _ => Outcome::Error(text),
         };
-        outcome.from(source)
+        Ok(outcome.from(source))
     }
 }
 
@@ -250,7 +242,6 @@ fn headers(given: &BTreeMap<String, String>) -> Result<HeaderMap, Outcome> {
     Ok(headers)
 }
 
-/// The text without these.
 fn without_secrets(text: &str, secrets: &[Secret]) -> String {
     let found = secrets.iter().map(Secret::expose).filter(|secret| !secret.is_empty());
     found.fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::changes::{ChangesError, DraftId, Drafts};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Approval, CONTROL, KEEP_CHANGES, Risk, ToolFacts};
@@ -32,7 +32,6 @@ pub struct KeepChanges {
 
 impl KeepChanges {
     /// Keeps these drafts.
-    #[must_use]
     pub fn new(drafts: Drafts) -> Self {
         let facts = ToolFacts {
             changes: true,
@@ -52,13 +51,10 @@ impl Tool for KeepChanges {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { digest } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { digest } = parse(&self.spec, invocation.arguments)?;
         let (DraftUse::Open(number), Some(digest)) = (invocation.draft, digest) else {
-            return Outcome::Text(NOTHING.to_owned());
+            return Ok(Outcome::Text(NOTHING.to_owned()));
         };
         let (drafts, run, now) = (self.drafts.clone(), invocation.run, invocation.now);
         let kept = tokio::task::spawn_blocking(move || {
@@ -66,12 +62,12 @@ impl Tool for KeepChanges {
             draft.keep(&digest, now)
         });
         match kept.await {
-            Ok(Ok(kept)) => Outcome::Text(kept.to_string()),
-            Ok(Err(ChangesError::Differs { .. })) => Outcome::Error(
+            Ok(Ok(kept)) => Ok(Outcome::Text(kept.to_string())),
+            Ok(Err(ChangesError::Differs { .. })) => Err(Outcome::Error(
                 "The draft has changed since it was agreed to, so nothing was kept; it is asked anew.".to_owned(),
-            ),
-            Ok(Err(error)) => Outcome::Error(format!("Not kept: {error}.")),
-            Err(error) => Outcome::Error(format!("Not kept: {error}.")),
+            )),
+            Ok(Err(error)) => Err(Outcome::Error(format!("Not kept: {error}."))),
+            Err(error) => Err(Outcome::Error(format!("Not kept: {error}."))),
         }
     }
 }

@@ -110,7 +110,6 @@ impl Default for Timeouts {
 
 impl Timeouts {
     /// How long such a tool may take; none: without end.
-    #[must_use]
     pub fn limit(&self, timeout: Timeout) -> Option<Duration> {
         let limit = match timeout {
             Timeout::Usual => self.usual,
@@ -140,7 +139,6 @@ pub struct ToolRuntime {
 
 impl ToolRuntime {
     /// As a household has it that configures nothing.
-    #[must_use]
     pub fn plain(data_dir: &Path) -> Self {
         let hooks = Hooks::new(Vec::new(), data_dir);
         let drafts = Drafts::new(data_dir, &Workspace::of(data_dir));
@@ -231,14 +229,12 @@ impl Invocation {
     }
 
     /// Has the run listened up to now to words that nobody vouches for?
-    #[must_use]
     pub fn is_tainted(&self) -> bool {
         !self.taint.is_clean() || self.principal.trust == Trust::Untrusted
     }
 
     /// A first call by a user of the house, in a private chat, of a run that has read nothing.
     #[doc(hidden)]
-    #[must_use]
     pub fn for_trial(arguments: Value) -> Self {
         let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
         let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
@@ -293,6 +289,9 @@ pub enum Outcome {
     Undoable(Box<InverseCall>, Box<Self>),
 }
 
+/// What a call ends with. An outcome that breaks it off is handed up by `?`; to whoever called, both sides are outcomes.
+pub type ToolResult = Result<Outcome, Outcome>;
+
 /// What a tool asks of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
@@ -312,7 +311,6 @@ pub enum Request {
     },
     /// A person's answer (row B15).
     Ask {
-        /// The question.
         question: String,
         /// A server asks it: the call goes on with the answer, and is made again for that.
         form: Option<Box<Elicitation>>,
@@ -358,8 +356,14 @@ impl Outcome {
         }
     }
 
+    /// What came of it, whether it was gone through with or broken off.
+    pub fn of(ended: ToolResult) -> Self {
+        match ended {
+            Ok(outcome) | Err(outcome) => outcome,
+        }
+    }
+
     /// A tool's words about the database that failed it: whether that may pass, the database knows.
-    #[must_use]
     pub fn of_store(error: &StoreError, text: String) -> Self {
         if error.is_passing() { Self::Transient(text) } else { Self::Error(text) }
     }
@@ -401,7 +405,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Runs it.
-    async fn call(&self, invocation: Invocation) -> Outcome;
+    async fn call(&self, invocation: Invocation) -> ToolResult;
 }
 
 #[cfg(test)]

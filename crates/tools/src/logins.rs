@@ -25,12 +25,10 @@ pub struct LoginLock {
 
 impl TokenFile {
     /// That of the login called `name`.
-    #[must_use]
     pub fn new(data_dir: &Path, name: &str) -> Self {
         Self { path: data_dir.join("logins").join(format!("{name}.json")) }
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

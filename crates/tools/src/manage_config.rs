@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_config::change::{Edit, Secrets};
 use hob_config::edit::{self, EditError};
 use hob_config::writer::{PlannedChange, WriteError, Writer};
@@ -59,7 +59,6 @@ enum ConfigError {
 
 impl ManageConfig {
     /// For the file of this writer.
-    #[must_use]
     pub fn new(writer: Option<Writer>, clock: Arc<dyn Clock>) -> Self {
         let spec = spec_of::<Arguments>("manage_config", ABOUT, false).of("system", Role::Admin).shown_on_need();
         let facts = ToolFacts { changes: true, by_state: true, risk: Risk::Write, ..spec.facts };
@@ -105,21 +104,18 @@ impl ManageConfig {
         ))
     }
 
-    fn act(&self, invocation: &Invocation, arguments: &Arguments) -> Outcome {
+    fn act(&self, invocation: &Invocation, arguments: &Arguments) -> ToolResult {
         let done = match (arguments.action, arguments.key.as_deref(), arguments.value.as_deref()) {
             (Action::Show, ..) => self.show_config(None),
             (Action::Get, Some(key), _) => self.show_config(Some(key)),
             (Action::Set, Some(key), Some(_)) if !may_set(invocation.principal.role, key) => {
-                return Outcome::Error(format!("Only the owner may set {key}. Nothing was changed."));
+                return Err(Outcome::Error(format!("Only the owner may set {key}. Nothing was changed.")));
             }
             (Action::Set, Some(key), Some(value)) => self.set(key, value),
-            (Action::Get, None, _) => return Outcome::Error("get needs a key.".to_owned()),
-            (Action::Set, ..) => return Outcome::Error("set needs a key and a value.".to_owned()),
+            (Action::Get, None, _) => return Err(Outcome::Error("get needs a key.".to_owned())),
+            (Action::Set, ..) => return Err(Outcome::Error("set needs a key and a value.".to_owned())),
         };
-        match done {
-            Ok(text) => Outcome::Text(text),
-            Err(error) => Outcome::Error(format!("{error}.")),
-        }
+        done.map(Outcome::Text).map_err(|error| Outcome::Error(format!("{error}.")))
     }
 }
 
@@ -155,11 +151,8 @@ impl Tool for ManageConfig {
         }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse::<Arguments>(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.act(&invocation, &arguments),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.act(&invocation, &parse(&self.spec, invocation.arguments.clone())?)
     }
 }
 
@@ -201,7 +194,7 @@ mod tests {
             let mut invocation = Invocation::for_trial(arguments);
             invocation.principal.role = role;
             let home = self.dir.path().display().to_string();
-            match self.tool.call(invocation).await {
+            match Outcome::of(self.tool.call(invocation).await) {
                 Outcome::Text(text) => Ok(text.replace(&home, "HOME")),
                 Outcome::Error(text) => Err(text.replace(&home, "HOME")),
                 other => panic!("{other:?}"),

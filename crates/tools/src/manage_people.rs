@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::memory_tools::{Audience, end_of_day, remembered, scope, stored_taint};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec, remember_fact};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec, remember_fact};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 use hob_core::policy::memory::visible_scopes;
@@ -108,7 +108,6 @@ struct PeopleCall {
 
 impl ManagePeople {
     /// Keeps people in `store`; days are those of `zone`.
-    #[must_use]
     pub fn new(store: Store, zone: TimeZone) -> Self {
         let about =
             "Keeps the people whom the user knows: who they are, birthdays, names and addresses, facts about them.";
@@ -298,11 +297,8 @@ impl Tool for ManagePeople {
         Assessment::usual(if looks { Risk::Read } else { Risk::Write })
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let fields: Fields = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        self.act(&invocation, fields).await.unwrap_or_else(|outcome| outcome)
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let fields: Fields = parse(&self.spec, invocation.arguments.clone())?;
+        self.act(&invocation, fields).await
     }
 }

@@ -20,7 +20,6 @@ pub enum Mention<'a> {
 
 impl Mention<'_> {
     /// Does the text name it, whole?
-    #[must_use]
     pub fn stands_in(&self, text: &str) -> bool {
         match self {
             Self::Address(url) => {
@@ -34,7 +33,6 @@ impl Mention<'_> {
     }
 
     /// Might whoever wrote the text have brought it up, if only as a part of something?
-    #[must_use]
     pub fn is_hinted_in(&self, text: &str) -> bool {
         match self {
             Self::Address(url) => text.contains(url.as_str().trim_end_matches('/')) || self.stands_in(text),

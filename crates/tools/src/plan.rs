@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Request, Tool, ToolResult, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{CONTROL, PLAN, ToolFacts};
 
@@ -39,10 +39,8 @@ impl Tool for PlanTool {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse::<Arguments>(&self.spec, invocation.arguments) {
-            Ok(_) => Outcome::Request(Request::Plan),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        parse::<Arguments>(&self.spec, invocation.arguments)?;
+        Ok(Outcome::Request(Request::Plan))
     }
 }

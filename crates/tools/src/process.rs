@@ -44,19 +44,19 @@ pub(super) struct ProcessSpec {
 }
 
 /// The same, where it is known what its walls can be.
-pub(super) struct Ready<'a> {
+pub(super) struct ConfinedProcess<'a> {
     errand: &'a ProcessSpec,
-    walls: Option<(&'a Confinement, &'a Sandbox)>,
+    confinement: Option<(&'a Confinement, &'a Sandbox)>,
 }
 
 impl ProcessSpec {
     /// Waits until it is known what its walls can be.
-    pub(super) async fn ready(&self) -> Ready<'_> {
-        let walls = match &self.confinement {
+    pub(super) async fn ready(&self) -> ConfinedProcess<'_> {
+        let confinement = match &self.confinement {
             Some(confinement) => Some((confinement, confinement.sandbox.result().await)),
             None => None,
         };
-        Ready { errand: self, walls }
+        ConfinedProcess { errand: self, confinement }
     }
 }
 
@@ -162,8 +162,7 @@ pub(super) struct RunningProcess {
     _end: ProcessCleanup,
 }
 
-/// Starts it.
-pub(super) fn start(ready: &Ready<'_>, outputs: OutputRouting) -> io::Result<RunningProcess> {
+pub(super) fn start(ready: &ConfinedProcess<'_>, outputs: OutputRouting) -> io::Result<RunningProcess> {
     let PreparedCommand { mut command, sweep, scratch } = prepare(ready)?;
     command.stdin(if ready.errand.input.is_some() { Stdio::piped() } else { Stdio::null() });
     match outputs {
@@ -191,9 +190,9 @@ pub(super) struct PreparedCommand {
 ///
 /// # Errors
 /// When there is no program, or no folder for it.
-pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<PreparedCommand> {
-    let scratch = walls.map(|(confinement, _)| confinement.scratch()).transpose()?;
-    let within = walls.zip(scratch.as_ref());
+pub(super) fn prepare(&ConfinedProcess { errand, confinement }: &ConfinedProcess<'_>) -> io::Result<PreparedCommand> {
+    let scratch = confinement.map(|(confinement, _)| confinement.scratch()).transpose()?;
+    let within = confinement.zip(scratch.as_ref());
     let wrapped =
         within.and_then(|((confinement, sandbox), scratch)| confinement.vector(sandbox, scratch, &errand.vector));
     let walled = wrapped.is_some();

@@ -42,7 +42,6 @@ pub struct ProcessReaper {
 
 impl ProcessReaper {
     /// Those of this data directory.
-    #[must_use]
     pub fn of(data_dir: &Path) -> Self {
         // As it was named serves where it cannot be resolved: the next start most likely names it so again.
         let resolved = data_dir.canonicalize().unwrap_or_else(|_| data_dir.to_owned());
@@ -56,7 +55,6 @@ impl ProcessReaper {
     }
 
     /// The variable that every child gets.
-    #[must_use]
     pub fn mark(&self) -> (&'static str, &OsStr) {
         (self.name, &self.whose)
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
 use crate::results::{ResultId, ResultStore};
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_store::error::StoreError;
@@ -38,7 +38,6 @@ pub struct ReadResult {
 
 impl ReadResult {
     /// Reads from `results`, at most `chars_max` characters at once.
-    #[must_use]
     pub fn new(store: Store, results: ResultStore, chars_max: usize) -> Self {
         let about = "Reads a part of an earlier tool result that was too long to be shown whole.";
         Self { spec: spec_of::<Arguments>("read_result", about, true).shown_on_need(), store, results, chars_max }
@@ -60,22 +59,19 @@ impl Tool for ReadResult {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments: Arguments = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let arguments: Arguments = parse(&self.spec, invocation.arguments)?;
         let Some(id) = ResultId::parse(&arguments.id) else {
-            return Outcome::Error(format!(
-                "{:?} is not the id of a result, which looks like 12/3.0.",
-                excerpt(&arguments.id)
-            ));
+            let id = excerpt(&arguments.id);
+            return Err(Outcome::Error(format!("{id:?} is not the id of a result, which looks like 12/3.0.")));
         };
         let taint = match self.store.read(async |tx| belong_together(tx, invocation.run, id.run).await).await {
             Ok(Some(taint)) => taint,
             // Whether somebody else has such a result is theirs alone to know.
-            Ok(None) => return Outcome::Error(unknown(&id)),
-            Err(error) => return Outcome::of_store(&error, format!("The result could not be looked up: {error}.")),
+            Ok(None) => return Err(Outcome::Error(unknown(&id))),
+            Err(error) => {
+                return Err(Outcome::of_store(&error, format!("The result could not be looked up: {error}.")));
+            }
         };
         let outcome = match self.results.read(&id).await {
             Ok(text) => piece(&text, arguments.from, arguments.to, self.chars_max.saturating_sub(HEADER_CHARS)),
@@ -83,7 +79,10 @@ impl Tool for ReadResult {
             Err(error) => Outcome::Error(format!("The result {id} could not be read: {error}.")),
         };
         // Which of that run's words they are, nobody knows any more.
-        if taint.is_clean() { outcome } else { outcome.from(OriginSource::new(Origin::Tool, &format!("result {id}"))) }
+        if taint.is_clean() {
+            return Ok(outcome);
+        }
+        Ok(outcome.from(OriginSource::new(Origin::Tool, &format!("result {id}"))))
     }
 }
 

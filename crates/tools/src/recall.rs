@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::manage_people::render::card;
 use crate::memory_tools::{day, line, remembered, stored_taint};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
 use hob_core::policy::memory::visible_scopes;
@@ -77,7 +77,6 @@ impl RecallResult {
 
 impl RecallTool {
     /// Recalls from `memory`.
-    #[must_use]
     pub fn new(memory: Memory) -> Self {
         let about = "Looks up remembered facts, people, and what was said in earlier conversations.";
         Self { spec: spec_of::<Arguments>("recall", about, true).of("memory", Role::User), memory }
@@ -206,17 +205,11 @@ impl Tool for RecallTool {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments: Arguments = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        match self.look_up(&invocation, arguments).await {
-            Ok(found) => {
-                self.mark_used(&found, invocation.now).await;
-                remembered(self.show(&found, &invocation), found.taints())
-            }
-            Err(error) => Outcome::of_store(&error, format!("The memory could not be searched: {error}.")),
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let arguments: Arguments = parse(&self.spec, invocation.arguments.clone())?;
+        let failed = |error| Outcome::of_store(&error, format!("The memory could not be searched: {error}."));
+        let found = self.look_up(&invocation, arguments).await.map_err(failed)?;
+        self.mark_used(&found, invocation.now).await;
+        Ok(remembered(self.show(&found, &invocation), found.taints()))
     }
 }

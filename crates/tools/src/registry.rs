@@ -36,16 +36,16 @@ pub struct Registry {
 #[derive(Clone)]
 struct RegisteredTool {
     tool: Arc<dyn Tool>,
-    fits: Arc<Fits>,
+    fits: Arc<ArgumentValidator>,
     /// Whose it is, if it came while Hob ran.
     family: Option<Arc<str>>,
 }
 
 /// Checks arguments by a schema; made when the first are there.
 #[derive(Default)]
-struct Fits(OnceLock<Result<Validator, String>>);
+struct ArgumentValidator(OnceLock<Result<Validator, String>>);
 
-impl Fits {
+impl ArgumentValidator {
     /// What checks them; or why the schema is none.
     fn by(&self, parameters: &Value) -> Result<&Validator, &str> {
         let made = || jsonschema::options().build(parameters).map_err(|error| excerpt(&error));
@@ -54,7 +54,6 @@ impl Fits {
 }
 
 /// Whether somebody is offered that tool (row C5).
-#[must_use]
 pub fn is_offered_to(reach: &ToolAccess<'_>, spec: &ToolSpec) -> bool {
     reach.covers(&spec.module, spec.role)
 }
@@ -71,7 +70,7 @@ impl Registry {
     /// Adds a tool of a family that came while Hob runs. One whose name is taken, is none, or whose schema is none, is left
     /// out, and told of.
     #[must_use]
-    pub fn with_family_tool(mut self, family: &str, tool: Arc<dyn Tool>) -> Self {
+    pub(crate) fn with_family_tool(mut self, family: &str, tool: Arc<dyn Tool>) -> Self {
         let name = &tool.spec().schema.name;
         if !is_name(name) {
             let name = excerpt(name);
@@ -86,7 +85,7 @@ impl Registry {
 
     fn take(&mut self, tool: Arc<dyn Tool>, family: Option<Arc<str>>) {
         let ToolSchema { name, parameters, .. } = &tool.spec().schema;
-        let fits = Fits::default();
+        let fits = ArgumentValidator::default();
         // Those of Hob's own are made of types, and a test holds that they are schemas.
         if !BUILT_IN.contains(&name.as_str())
             && let Err(why) = fits.by(parameters)
@@ -106,15 +105,12 @@ impl Registry {
         self.tools.values().map(|known| known.tool.spec())
     }
 
-    /// Those of them that are wanted.
-    #[must_use]
     pub fn only(&self, wanted: impl Fn(&ToolSpec) -> bool) -> Self {
         let tools = self.tools.iter().filter(|(_, known)| wanted(known.tool.spec()));
         Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }
     }
 
     /// Those of them that are on offer to somebody (row C5).
-    #[must_use]
     pub fn offered_within(&self, reach: &ToolAccess<'_>) -> Self {
         self.only(|spec| is_offered_to(reach, spec))
     }
@@ -158,14 +154,12 @@ impl Registry {
         !known.tool.spec().core && self.tools.contains_key(USE_TOOL)
     }
 
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.get(name).map(|known| Arc::clone(&known.tool))
     }
 
     /// What of a call's arguments does not fit its tool's schema: each wrong place, in words for the model. What stands
     /// there is not repeated.
-    #[must_use]
     pub fn argument_errors(&self, name: &str, arguments: &Value) -> Option<String> {
         let known = self.tools.get(name)?;
         let fits = match known.fits.by(&known.tool.spec().schema.parameters) {
@@ -196,7 +190,6 @@ impl Registry {
     }
 
     /// What the model is shown with every request.
-    #[must_use]
     pub fn schemas(&self) -> Vec<ToolSchema> {
         self.tools
             .values()
@@ -206,26 +199,22 @@ impl Registry {
     }
 
     /// Whose words are in what the model is shown with every request, of those for whom nobody vouches.
-    #[must_use]
     pub fn description_taint(&self) -> Taint {
         let shown = self.tools.values().filter(|known| !self.is_hidden(known));
         shown.filter_map(|known| known.tool.spec().words_of.clone()).collect()
     }
 
     /// The names of those that are safe to run twice.
-    #[must_use]
     pub fn idempotent(&self) -> Vec<String> {
         self.tools.iter().filter(|(_, known)| known.tool.spec().idempotent).map(|(name, _)| name.clone()).collect()
     }
 
     /// What runs have to know of each.
-    #[must_use]
     pub fn facts(&self) -> BTreeMap<String, ToolFacts> {
         self.tools.iter().map(|(name, known)| (name.clone(), known.tool.spec().facts)).collect()
     }
 
     /// The names of all, for people and for a model that asked for one that is not there.
-    #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.tools.keys().map(String::as_str).collect()
     }
@@ -244,7 +233,6 @@ fn excerpt(words: &impl Display) -> String {
 
 /// A built-in tool's spec, its arguments' schema derived from their type. It steers the run, unless [`ToolSpec::of`] says
 /// otherwise.
-#[must_use]
 pub fn spec_of<A: JsonSchema>(name: &str, description: &str, idempotent: bool) -> ToolSpec {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
@@ -285,7 +273,7 @@ pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Invocation;
+    use crate::{Invocation, ToolResult};
     use hob_core::domain::origin::{Origin, OriginSource};
 
     struct PlainTool(ToolSpec);
@@ -296,8 +284,8 @@ pub(super) mod tests {
             &self.0
         }
 
-        async fn call(&self, _invocation: Invocation) -> Outcome {
-            Outcome::Text(String::new())
+        async fn call(&self, _invocation: Invocation) -> ToolResult {
+            Ok(Outcome::Text(String::new()))
         }
     }
 

@@ -27,7 +27,6 @@ pub struct ToolRegistryHandle {
 /// The tools, and what was made of them.
 struct RegistrySnapshot {
     all: Arc<Registry>,
-    /// By which of them are in it.
     offers: Mutex<BTreeMap<Vec<bool>, Arc<ToolOffer>>>,
 }
 
@@ -47,20 +46,17 @@ pub struct ToolOffer {
 
 impl ToolRegistryHandle {
     /// These, and whatever is published later.
-    #[must_use]
     pub fn new(base: Registry) -> Self {
         let now = ArcSwap::from_pointee(RegistrySnapshot::of(base.clone()));
         Self { base, families: Mutex::default(), now }
     }
 
     /// The tools as they are now.
-    #[must_use]
     pub fn now(&self) -> Arc<Registry> {
         Arc::clone(&self.now.load().all)
     }
 
     /// Those of them that are wanted. One run after another wants the same: what is made of them is made once.
-    #[must_use]
     pub fn offer(&self, wanted: impl Fn(&ToolSpec) -> bool) -> Arc<ToolOffer> {
         let now = self.now.load();
         let key: Vec<bool> = now.all.specs().map(&wanted).collect();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::memory_tools::{Audience, end_of_day, scope};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Risk, ToolFacts};
 use hob_core::policy::restricted::may_keep;
@@ -49,7 +49,6 @@ pub struct RememberFact {
 
 impl RememberFact {
     /// Remembers in `store`; days are those of `zone`.
-    #[must_use]
     pub fn new(store: Store, zone: TimeZone) -> Self {
         let about =
             "Remembers a fact about the user, somebody they know, or the household, for all later conversations.";
@@ -120,21 +119,15 @@ impl Tool for RememberFact {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments: Arguments = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let arguments: Arguments = parse(&self.spec, invocation.arguments.clone())?;
         let audience = arguments.audience;
-        let tell = match self.fact_from_arguments(&invocation, arguments) {
-            Ok(tell) => tell,
-            Err(outcome) => return outcome,
-        };
+        let tell = self.fact_from_arguments(&invocation, arguments)?;
         let (key, value) = (tell.fact.key.clone(), tell.fact.value.clone());
         match self.store.write(async move |tx| tell.run(tx).await).await {
-            Ok(Ok(done)) => Outcome::Text(outcome_text(&done, &key, &value, audience)),
-            Ok(Err(refused)) => Outcome::Error(refused.to_string()),
-            Err(error) => Outcome::of_store(&error, format!("Could not be remembered: {error}.")),
+            Ok(Ok(done)) => Ok(Outcome::Text(outcome_text(&done, &key, &value, audience))),
+            Ok(Err(refused)) => Err(Outcome::Error(refused.to_string())),
+            Err(error) => Err(Outcome::of_store(&error, format!("Could not be remembered: {error}."))),
         }
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Request, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,10 +32,8 @@ impl Tool for RequestMoreIterations {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse::<Arguments>(&self.spec, invocation.arguments) {
-            Ok(arguments) => Outcome::Request(Request::MoreIterations { reason: arguments.reason }),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { reason } = parse(&self.spec, invocation.arguments)?;
+        Ok(Outcome::Request(Request::MoreIterations { reason }))
     }
 }

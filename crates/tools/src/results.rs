@@ -39,7 +39,6 @@ impl fmt::Display for ResultId {
 
 impl ResultId {
     /// The result that `text` names, if it names one: `RUN/CYCLE.INDEX`, digits only.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (run, call) = text.trim().split_once('/')?;
         let (cycle, index) = call.split_once('.')?;
@@ -58,7 +57,6 @@ pub struct ResultStore {
 
 impl ResultStore {
     /// Those of this data directory.
-    #[must_use]
     pub fn of(data_dir: &Path) -> Self {
         Self { dir: data_dir.join("results") }
     }

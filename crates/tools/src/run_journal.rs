@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Request, Tool, ToolResult, ToolSpec};
 use hob_core::domain::notebook::{NotebookChange, Section};
 
 /// The group that personas choose these tools by.
@@ -14,7 +14,7 @@ const MODULE: &str = "journal";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -43,14 +43,12 @@ pub struct RunJournal {
 
 impl RunJournal {
     /// `get_run_journal`.
-    #[must_use]
     pub fn get() -> Self {
-        let read = |spec: &ToolSpec, arguments| parse::<Nothing>(spec, arguments).map(|_| NotebookChange::Read);
-        Self { spec: spec::<Nothing>("get_run_journal", "Shows your notes on this task."), read }
+        let read = |spec: &ToolSpec, arguments| parse::<NoArguments>(spec, arguments).map(|_| NotebookChange::Read);
+        Self { spec: spec::<NoArguments>("get_run_journal", "Shows your notes on this task."), read }
     }
 
     /// `update_run_journal`.
-    #[must_use]
     pub fn update() -> Self {
         let about = "Sets the heads of your notes on a long task: they outlive it if it is cut off.";
         let read = |spec: &ToolSpec, arguments| {
@@ -61,7 +59,6 @@ impl RunJournal {
     }
 
     /// `append_run_journal_entry`.
-    #[must_use]
     pub fn append() -> Self {
         let read = |spec: &ToolSpec, arguments| {
             let Entry { section, entry } = parse(spec, arguments)?;
@@ -81,10 +78,7 @@ impl Tool for RunJournal {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match (self.read)(&self.spec, invocation.arguments) {
-            Ok(change) => Outcome::Request(Request::Notebook(change)),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        Ok(Outcome::Request(Request::Notebook((self.read)(&self.spec, invocation.arguments)?)))
     }
 }

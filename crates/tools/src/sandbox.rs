@@ -86,8 +86,6 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// None at all.
-    #[must_use]
     pub fn none(why: &str) -> Self {
         Self {
             program: Path::new("").into(),
@@ -97,31 +95,26 @@ impl Sandbox {
     }
 
     /// What holds.
-    #[must_use]
     pub fn strength(&self) -> &Strength {
         &self.strength
     }
 
     /// May programs be run in it at all?
-    #[must_use]
     pub fn is_there(&self) -> bool {
         !matches!(*self.strength, Strength::None { .. })
     }
 
     /// Does everything hold that a command is trusted with?
-    #[must_use]
     pub fn is_fully_enforced(&self) -> bool {
         matches!(*self.strength, Strength::Full { .. })
     }
 
     /// Do programs end with all that they started, whatever that did to get away?
-    #[must_use]
     pub fn kills_descendants(&self) -> bool {
         self.namespaces().is_some()
     }
 
     /// Can programs work in a copy of a folder, so that what they change can be looked at first?
-    #[must_use]
     pub fn overlays(&self) -> bool {
         self.overlays
     }
@@ -134,7 +127,6 @@ impl Sandbox {
     }
 
     /// What this process is to run so that `vector` runs within the walls, and ends with this process. None: there is no sandbox.
-    #[must_use]
     pub fn vector(&self, room: &SandboxProfile, vector: &[String]) -> Option<Vec<OsString>> {
         self.is_there().then(|| {
             let mut all = entry_arguments(&self.program, self.namespaces(), room, None);

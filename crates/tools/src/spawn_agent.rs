@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Request, Tool, ToolResult, ToolSpec};
 use hob_core::domain::agents::Mission;
 use hob_core::domain::principal::Role;
 use hob_core::domain::rng::Rng;
@@ -33,7 +33,6 @@ pub struct SpawnAgent {
 
 impl SpawnAgent {
     /// The tool; agents' names come from `rng`.
-    #[must_use]
     pub fn new(rng: Arc<dyn Rng>) -> Self {
         let about = "Hands a task to an agent with your tools and waits for its report. Call it several times in one reply \
                      and they work side by side.";
@@ -58,20 +57,17 @@ impl Tool for SpawnAgent {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { mission, task } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { mission, task } = parse(&self.spec, invocation.arguments)?;
         for (name, words) in [("mission", &mission), ("task", &task)] {
             if words.trim().is_empty() {
-                return Outcome::Error(format!("The {name} is empty."));
+                return Err(Outcome::Error(format!("The {name} is empty.")));
             }
             if words.chars().count() > CHARS_MAX {
-                return Outcome::Error(format!("The {name} is longer than {CHARS_MAX} characters."));
+                return Err(Outcome::Error(format!("The {name} is longer than {CHARS_MAX} characters.")));
             }
         }
-        Outcome::Request(Request::Spawn(Mission { mission, task, id: self.id() }))
+        Ok(Outcome::Request(Request::Spawn(Mission { mission, task, id: self.id() })))
     }
 }
 
@@ -85,7 +81,7 @@ mod tests {
     #[tokio::test]
     async fn a12_an_agent_has_a_name_of_its_own_and_a_task() {
         let tool = SpawnAgent::new(Arc::new(SystemRng));
-        let call = |arguments| tool.call(Invocation::for_trial(arguments));
+        let call = async |arguments| Outcome::of(tool.call(Invocation::for_trial(arguments)).await);
         let good = json!({ "mission": "You find trains.", "task": "Find one." });
         let (Outcome::Request(Request::Spawn(one)), Outcome::Request(Request::Spawn(other))) =
             (call(good.clone()).await, call(good).await)

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sysinfo::{Disks, Error, System};
 
 use crate::registry::spec_of;
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::principal::Role;
 
 const ABOUT: &str =
@@ -23,11 +23,9 @@ struct Arguments {}
 /// What is known of this Hob since its start.
 #[derive(Debug, Clone)]
 pub struct InstanceInfo {
-    /// When it started.
     pub started: Timestamp,
     /// Where it lives.
     pub zone: TimeZone,
-    /// Where its data is.
     pub data_dir: PathBuf,
     /// The models that can be asked, the first one first.
     pub models: Vec<String>,
@@ -45,7 +43,6 @@ pub struct SystemInfo {
 
 impl SystemInfo {
     /// Tells of this household.
-    #[must_use]
     pub fn new(household: InstanceInfo) -> Self {
         let spec = spec_of::<Arguments>("system_info", ABOUT, true).of("system", Role::User).shown_on_need();
         Self { spec, household }
@@ -58,7 +55,7 @@ impl Tool for SystemInfo {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
+    async fn call(&self, invocation: Invocation) -> ToolResult {
         let data_dir = self.household.data_dir.clone();
         // The system is asked through files: a disk that does not answer must not hold up the others.
         let machine = tokio::task::spawn_blocking(move || machine(&data_dir)).await;
@@ -67,7 +64,7 @@ impl Tool for SystemInfo {
             Ok(machine) => lines.extend(machine),
             Err(error) => lines.push(format!("The machine could not be looked at: {error}.")),
         }
-        Outcome::Text(lines.join("\n"))
+        Ok(Outcome::Text(lines.join("\n")))
     }
 }
 
@@ -145,7 +142,8 @@ mod tests {
             personas: Vec::new(),
             channels: vec!["telegram".to_owned()],
         };
-        let Outcome::Text(told) = SystemInfo::new(household).call(Invocation::for_trial(json!({}))).await else {
+        let Outcome::Text(told) = Outcome::of(SystemInfo::new(household).call(Invocation::for_trial(json!({}))).await)
+        else {
             panic!("it tells")
         };
         let lines: Vec<&str> = told.lines().collect();

@@ -22,7 +22,7 @@ use crate::registry::{parse, spec_of};
 use crate::sandbox::confinement::Confinement;
 use crate::terminal::job::{BackgroundCommand, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather};
 use crate::workspace::Workspace;
-use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolResult, ToolSpec};
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{SessionKey, UserId};
 use hob_core::domain::lock::lock;
@@ -36,7 +36,7 @@ pub(crate) mod judge;
 mod spool;
 
 /// The longest that a command in the foreground may take, in seconds.
-pub const TIMEOUT_SECS_MAX: u64 = 3_600;
+pub(crate) const TIMEOUT_SECS_MAX: u64 = 3_600;
 /// What ending it may take beyond that.
 const MARGIN: Duration = Duration::from_secs(60);
 /// What programs print that have not found the network.
@@ -78,7 +78,7 @@ struct Fields {
     command: Option<String>,
     /// start: in the background; then check or kill by id.
     #[serde(default)]
-    #[schemars(with = "Named")]
+    #[schemars(with = "ActionName")]
     action: Action,
     /// For check and kill.
     id: Option<String>,
@@ -96,7 +96,7 @@ struct Fields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum Named {
+enum ActionName {
     Run,
     Start,
     Check,
@@ -136,7 +136,6 @@ fn job_owner(invocation: &Invocation) -> (SessionKey, UserId) {
 
 impl Terminal {
     /// A terminal.
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         let about = "Runs a shell command in the workspace: no input, no network.";
         let facts =
@@ -355,11 +354,8 @@ impl Tool for Terminal {
         }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let fields: Fields = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(fields) => fields,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let fields: Fields = parse(&self.spec, invocation.arguments.clone())?;
         let told = match (fields.action, &fields.command) {
             (Action::Run, Some(command)) => self.run(command, &fields, &invocation).await,
             (Action::Start, Some(command)) => self.start(command, &fields, &invocation).await,
@@ -368,6 +364,6 @@ impl Tool for Terminal {
             (Action::Kill, _) => self.kill(&fields, &invocation).await,
             (Action::List, _) => Ok(self.list(&invocation)),
         };
-        told.unwrap_or_else(Outcome::Error)
+        told.map_err(Outcome::Error)
     }
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::OriginSource;
 use hob_core::domain::tools::USE_TOOL;
 use hob_model::provider::ToolSchema;
@@ -59,7 +59,6 @@ impl Default for UseTool {
 
 impl UseTool {
     /// One that knows these. Its description says the same as long as they are the same.
-    #[must_use]
     pub(super) fn of(further: Vec<DeferredTool>, core: BTreeSet<String>) -> Self {
         let further: BTreeMap<_, _> = further.into_iter().map(|tool| (tool.schema.name.clone(), tool)).collect();
         let about = format!("{ABOUT} There are: {}.", listing(&further).join(", "));
@@ -95,11 +94,9 @@ impl Tool for UseTool {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse::<Arguments>(&self.spec, invocation.arguments) {
-            Ok(Arguments { name, .. }) => self.answer(name.trim()),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { name, .. } = parse(&self.spec, invocation.arguments)?;
+        Ok(self.answer(name.trim()))
     }
 }
 
@@ -157,7 +154,7 @@ mod tests {
 
     async fn ask(registry: &Registry, name: &str) -> Outcome {
         let invocation = Invocation::for_trial(json!({ "name": name }));
-        registry.get(USE_TOOL).unwrap().call(invocation).await
+        Outcome::of(registry.get(USE_TOOL).unwrap().call(invocation).await)
     }
 
     #[tokio::test]

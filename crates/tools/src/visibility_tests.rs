@@ -182,7 +182,7 @@ impl Harness {
             run: RunId(1),
             ..Invocation::for_trial(arguments)
         };
-        let outcome = self.tools.get(tool).unwrap().call(invocation).await;
+        let outcome = Outcome::of(self.tools.get(tool).unwrap().call(invocation).await);
         // What a guest has said carries that with it.
         let outcome = if let Outcome::From(_, words) = outcome { *words } else { outcome };
         match outcome {

@@ -17,7 +17,7 @@ use url::Url;
 use crate::mention::Mention;
 use crate::net::{EgressGuard, FetchRequest, FetchResponse};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
@@ -69,7 +69,7 @@ pub struct Hit {
     pub title: String,
     pub url: String,
     /// Some words of it.
-    pub snippet: String,
+    pub(crate) snippet: String,
 }
 
 /// What a service answered.
@@ -92,7 +92,6 @@ pub struct WebSearch {
 
 impl WebSearch {
     /// Asks this service through `guard`, which lets through to it wherever it is: its owner named it.
-    #[must_use]
     pub fn new(guard: &EgressGuard, service: SearchService) -> Self {
         let spec = spec_of::<Arguments>("web_search", "Searches the web.", true).of("web", Role::User);
         let facts = ToolFacts { risk: Risk::Send, ..ToolFacts::default() };
@@ -162,16 +161,13 @@ impl Tool for WebSearch {
         Assessment { risk: Risk::Send, reasons, ..Assessment::default() }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { query, count } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { query, count } = parse(&self.spec, invocation.arguments)?;
         let query = one_line(&query);
         if query.is_empty() || query.chars().count() > QUERY_CHARS_MAX {
-            return Outcome::Error(format!("A query has 1 to {QUERY_CHARS_MAX} characters."));
+            return Err(Outcome::Error(format!("A query has 1 to {QUERY_CHARS_MAX} characters.")));
         }
-        self.search(&query, count.unwrap_or(COUNT).clamp(1, COUNT_MAX)).await
+        Ok(self.search(&query, count.unwrap_or(COUNT).clamp(1, COUNT_MAX)).await)
     }
 }
 

@@ -15,7 +15,6 @@ pub struct Workspace {
 
 impl Workspace {
     /// The folder that a household has which configures nothing.
-    #[must_use]
     pub fn of(data_dir: &Path) -> Self {
         Self { root: data_dir.join("workspace"), read: Vec::new(), write: Vec::new() }
     }

@@ -59,7 +59,6 @@ pub struct Problem {
 
 impl ApiError {
     /// What HTTP calls it.
-    #[must_use]
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Nobody => StatusCode::UNAUTHORIZED,

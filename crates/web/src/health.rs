@@ -185,15 +185,15 @@ pub(super) async fn build_report(router: &Router) -> (HealthReport, Option<Datab
             None
         }
     };
-    let house = Arc::clone(&router.config().house);
+    let services = Arc::clone(&router.config().services);
     let seen = ReportInputs {
         channels: router.delivery.health(),
-        models: models(&house.models),
-        embeddings: embeddings(&house.memory.embedding_service.status()),
+        models: models(&services.models),
+        embeddings: embeddings(&services.memory.embedding_service.status()),
         footprint: router.store.footprint(),
         waiting: router.store.waiting(),
-        troubles: house.conditions.all().into_iter().collect(),
-        started: house.started,
+        troubles: services.conditions.all().into_iter().collect(),
+        started: services.started,
         now: router.clock.now(),
     };
     (report(&seen, stats.as_ref()), stats)

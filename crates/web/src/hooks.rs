@@ -41,7 +41,6 @@ pub struct Webhook {
 pub type Webhooks = ArcSwap<BTreeMap<String, Webhook>>;
 
 /// These by their names.
-#[must_use]
 pub fn by_name(webhooks: Vec<Webhook>) -> BTreeMap<String, Webhook> {
     webhooks.into_iter().map(|webhook| (webhook.hook.name.clone(), webhook)).collect()
 }
@@ -55,9 +54,8 @@ struct WebhookState {
     told: PerMinuteLimit,
 }
 
-/// The routes of these webhooks.
 pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
-    let decoy = Secret::new(router.config().house.rng.id());
+    let decoy = Secret::new(router.config().services.rng.id());
     let hooks = WebhookState { router, now, decoy, told: PerMinuteLimit::new(REFUSED_TOLD_PER_MINUTE) };
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }

@@ -17,7 +17,6 @@ pub struct PerMinuteLimit {
 
 impl PerMinuteLimit {
     /// At most so many.
-    #[must_use]
     pub fn new(most: u32) -> Self {
         Self { most, counted: Mutex::new((0, 0)) }
     }

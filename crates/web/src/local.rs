@@ -15,7 +15,7 @@ use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
 /// The socket's name in the data directory.
-pub const SOCKET: &str = "hob.sock";
+pub(crate) const SOCKET: &str = "hob.sock";
 /// Its name until only its owner may speak to it.
 const BINDING: &str = "hob.bind";
 /// The longest path of a socket, in bytes: the kernel has room for 108, the last of which ends it.

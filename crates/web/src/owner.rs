@@ -18,23 +18,23 @@ use hob_store::users::{self, Identity};
 const NOWHERE: &str = "nowhere";
 
 /// Somebody who writes where only the owner can.
-struct Seat {
+struct OwnerEndpoint {
     place: Conversation,
     external_id: &'static str,
     name: &'static str,
 }
 
-fn page_seat() -> Seat {
-    Seat { place: conversation(NOWHERE), external_id: OWNER, name: NAME }
+fn page_seat() -> OwnerEndpoint {
+    OwnerEndpoint { place: conversation(NOWHERE), external_id: OWNER, name: NAME }
 }
 
 async fn me(
     tx: &mut Tx,
-    seat: &Seat,
+    seat: &OwnerEndpoint,
     others: &[(ChannelKind, Option<String>)],
     now: Timestamp,
 ) -> Result<Principal, StoreError> {
-    let Seat { place, external_id, name } = seat;
+    let OwnerEndpoint { place, external_id, name } = seat;
     let user = match users::find(tx, place, external_id).await? {
         Some(user) => user,
         None => {
@@ -69,10 +69,10 @@ pub async fn at_terminal(
     place: Conversation,
     external_id: &'static str,
 ) -> Result<Principal, StoreError> {
-    seated(router, Seat { place, external_id, name: NAME }).await
+    seated(router, OwnerEndpoint { place, external_id, name: NAME }).await
 }
 
-async fn seated(router: &Router, seat: Seat) -> Result<Principal, StoreError> {
+async fn seated(router: &Router, seat: OwnerEndpoint) -> Result<Principal, StoreError> {
     let others = router.config().access.linked_identities(&seat.place, seat.external_id);
     let others: Vec<_> = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
     let (seat, now) = (Arc::new(seat), router.clock.now());

@@ -41,23 +41,23 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// What callers are held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConnectionLimits {
+pub(crate) struct ConnectionLimits {
     /// Until a request's head is there; as long may a connection be idle between two requests.
-    pub head: Duration,
+    pub(crate) head: Duration,
     /// Between two pieces of a request's body.
-    pub body_pause: Duration,
+    pub(crate) body_pause: Duration,
     /// For all of a request's body: the largest, over a slow line.
-    pub body: Duration,
+    pub(crate) body: Duration,
     /// How long an answer may wait to be taken.
-    pub untaken: Duration,
+    pub(crate) untaken: Duration,
     /// Connections from one address, or from one IPv6 network of 64 bits.
-    pub per_address: usize,
+    pub(crate) per_address: usize,
     /// Connections from all other machines.
-    pub remote: usize,
+    pub(crate) remote: usize,
     /// Connections from this machine.
-    pub local: usize,
+    pub(crate) local: usize,
     /// Connections that somebody keeps who has shown who they are. A browser opens six.
-    pub per_person: usize,
+    pub(crate) per_person: usize,
 }
 
 impl Default for ConnectionLimits {
@@ -77,7 +77,7 @@ impl Default for ConnectionLimits {
 
 /// At which of this machine's addresses a request came in.
 #[derive(Debug, Clone, Copy)]
-pub struct LocalAddress(pub SocketAddr);
+pub(crate) struct LocalAddress(pub SocketAddr);
 
 /// Who somebody has shown to be.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,7 +96,7 @@ pub(crate) enum ProvenIdentity {
 
 /// Who somebody has shown to be on a connection.
 #[derive(Debug, Clone, Default)]
-pub struct ConnectionIdentity(Arc<Mutex<Option<ProvenIdentity>>>);
+pub(crate) struct ConnectionIdentity(Arc<Mutex<Option<ProvenIdentity>>>);
 
 impl ConnectionIdentity {
     /// On the connection of this request. What came over none has none to lose.

@@ -16,7 +16,6 @@ pub enum SignatureScheme {
 
 /// The code by which `header` proves that whoever has `secret` signed `body`, at `now` in Unix seconds; none: it does not. That
 /// takes as long whatever the header says.
-#[must_use]
 pub fn judged(signed: SignatureScheme, secret: &Secret, header: &str, body: &[u8], now: i64) -> Option<Vec<u8>> {
     let (time, hex, fresh) = match signed {
         SignatureScheme::Body => (None, header.strip_prefix("sha256="), true),
@@ -40,7 +39,6 @@ pub fn judged(signed: SignatureScheme, secret: &Secret, header: &str, body: &[u8
 }
 
 /// Is `said` the secret itself? Neither its length nor its beginning can be found out by the time that takes.
-#[must_use]
 pub fn is_same(secret: &Secret, said: &[u8]) -> bool {
     let Ok(mac) = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()) else { return false };
     let expected = mac.clone().chain_update(secret.expose()).finalize().into_bytes();

@@ -1,7 +1,7 @@
 //! `GET /status` on the socket: how Hob does, on one screen, for `hob status` and for pages that show it.
 //!
 //! Never: a secret, or what anybody said. What is to be done later is told by its name, or its first words.
-//! Start at [`gather`]; a Hob that does not run is looked at through [`read_books`], by whoever reads its database.
+//! Start at [`gather`]; a Hob that does not run is looked at through [`read_store_status`], by whoever reads its database.
 
 pub mod render;
 
@@ -54,7 +54,7 @@ pub struct StatusReport {
     /// Whether it runs; else this was read from its database.
     pub running: bool,
     /// For how long it has run, in seconds.
-    pub up_secs: Option<i64>,
+    pub(crate) up_secs: Option<i64>,
     /// The config file.
     #[schema(value_type = Option<String>)]
     pub config: Option<PathBuf>,
@@ -62,7 +62,7 @@ pub struct StatusReport {
     #[schema(value_type = String)]
     pub data_dir: PathBuf,
     /// What does not work as it should.
-    pub degraded: Vec<Degraded>,
+    pub degraded: Vec<PartTrouble>,
     /// The accounts; none while it does not run.
     pub channels: Vec<AccountStatus>,
     /// Role and model.
@@ -71,20 +71,20 @@ pub struct StatusReport {
     /// Models that are not asked at the moment, and why.
     pub resting: Vec<String>,
     /// What the database tells; none: it does not answer.
-    pub books: Option<Books>,
+    pub books: Option<StoreStatus>,
     /// Seconds since the newest backup was made; none: there is none.
-    pub backup_age_secs: Option<i64>,
+    pub(crate) backup_age_secs: Option<i64>,
     /// Bytes that can still be written; none: the disk cannot be asked.
     pub disk_free_bytes: Option<u64>,
 }
 
 /// A part that does not work as it should.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Degraded {
+pub struct PartTrouble {
     /// Which.
     pub part: String,
     /// For how long, in seconds.
-    pub age_secs: i64,
+    pub(crate) age_secs: i64,
     /// What is wrong.
     pub what: String,
     /// What to do.
@@ -115,19 +115,19 @@ pub struct AccountStatus {
 
 /// What the database tells.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Books {
+pub struct StoreStatus {
     /// Open runs by state.
     pub runs: BTreeMap<String, i64>,
     /// How long the oldest run that is queued has waited, in seconds.
-    pub queue_age_secs: Option<i64>,
+    pub(crate) queue_age_secs: Option<i64>,
     /// The runs at work, the first few.
     pub at_work: Vec<RunStatus>,
     /// What is not delivered, by state: how much, and how long the oldest has waited.
-    pub outbox: BTreeMap<String, Waiting>,
+    pub outbox: BTreeMap<String, OutboxBacklog>,
     /// What was spent since midnight.
     pub today: Spending,
     /// What is due next, the first few.
-    pub next: Vec<Job>,
+    pub next: Vec<UpcomingTask>,
 }
 
 /// A run.
@@ -140,16 +140,16 @@ pub struct RunStatus {
     /// Its state.
     pub state: String,
     /// Seconds since its message came.
-    pub age_secs: i64,
+    pub(crate) age_secs: i64,
 }
 
 /// Chunks that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Waiting {
+pub struct OutboxBacklog {
     /// How many.
     pub count: i64,
     /// How long the oldest has waited, in seconds.
-    pub oldest_age_secs: i64,
+    pub(crate) oldest_age_secs: i64,
 }
 
 /// What was spent.
@@ -166,21 +166,21 @@ pub struct Spending {
     /// Tokens written.
     pub output_tokens: i64,
     /// Billionths of a US dollar.
-    pub cost_nanousd: i64,
+    pub(crate) cost_nanousd: i64,
 }
 
 /// Something that is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Job {
+pub struct UpcomingTask {
     /// Its number among the schedules.
     pub schedule: i64,
     /// In so many seconds; negative: it is late.
-    pub in_secs: i64,
+    pub(crate) in_secs: i64,
     /// Its name, or the first words of its task.
     pub what: String,
 }
 
-pub async fn read_books(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<Books, StoreError> {
+pub async fn read_store_status(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<StoreStatus, StoreError> {
     let age = |at: i64| (millis(now) - at).max(0) / 1_000;
     let states = runs::queries::count_open(tx).await?;
     let queue = runs::queries::queue(tx).await?;
@@ -200,24 +200,24 @@ pub async fn read_books(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<
     let waiting = outbox::queries::count(tx, now - SignedDuration::from_hours(24)).await?;
     let spent = spend::since(tx, millis(midnight(zone, now)), None).await?;
     let all = schedules::list(tx, None, SCHEDULES_MAX).await?;
-    let mut next: Vec<Job> = all
+    let mut next: Vec<UpcomingTask> = all
         .into_iter()
         .filter(|row| row.state == "active")
         .filter_map(|row| {
             let what = row.name.unwrap_or_else(|| short(&row.task));
             let in_secs = (row.next_at? - millis(now)).div_euclid(1_000);
-            Some(Job { schedule: row.id.0, in_secs, what })
+            Some(UpcomingTask { schedule: row.id.0, in_secs, what })
         })
         .collect();
     next.sort_by_key(|job| (job.in_secs, job.schedule));
     next.truncate(LISTED);
-    Ok(Books {
+    Ok(StoreStatus {
         runs: states.into_iter().map(|row| (row.state, row.count)).collect(),
         queue_age_secs: queue.oldest.map(age),
         at_work,
         outbox: waiting
             .into_iter()
-            .map(|row| (row.state, Waiting { count: row.count, oldest_age_secs: age(row.oldest) }))
+            .map(|row| (row.state, OutboxBacklog { count: row.count, oldest_age_secs: age(row.oldest) }))
             .collect(),
         today: Spending {
             calls: spent.calls,
@@ -240,7 +240,6 @@ fn short(task: &str) -> String {
 }
 
 /// What is known beside the running Hob: of its files.
-#[must_use]
 pub fn offline_report(places: &StatusPaths, now: Timestamp) -> StatusReport {
     let newest = archives::newest_in(&places.backups, &places.data_dir, now);
     StatusReport {
@@ -280,7 +279,7 @@ pub async fn gather(router: &Router, places: &StatusPaths) -> StatusReport {
     let config = router.config();
     let books = match tokio::time::timeout(
         ANSWERS_WITHIN,
-        router.store.read(async |tx| read_books(tx, &config.house.budget_guard.zone, now).await),
+        router.store.read(async |tx| read_store_status(tx, &config.services.budget_guard.zone, now).await),
     )
     .await
     {
@@ -294,24 +293,24 @@ pub async fn gather(router: &Router, places: &StatusPaths) -> StatusReport {
             None
         }
     };
-    let house = &config.house;
-    let degraded = house.conditions.all();
+    let services = &config.services;
+    let degraded = services.conditions.all();
     let hide = |text: &str| router.redactor.redact(text).into_owned();
     StatusReport {
         running: true,
-        up_secs: Some(secs(now.duration_since(house.started))),
+        up_secs: Some(secs(now.duration_since(services.started))),
         degraded: degraded.iter().map(|(part, trouble)| degrade(part, trouble, now)).collect(),
         channels: router.delivery.health().iter().map(|account| status_of(account, &hide)).collect(),
-        models: house.models.labels().map(|(role, label)| (role.to_owned(), label.to_owned())).collect(),
-        resting: house.models.states().iter().map(ToString::to_string).collect(),
+        models: services.models.labels().map(|(role, label)| (role.to_owned(), label.to_owned())).collect(),
+        resting: services.models.states().iter().map(ToString::to_string).collect(),
         books,
         // Another config may name another folder by now.
-        ..offline_report(&StatusPaths { backups: house.backups.clone(), ..places.clone() }, now)
+        ..offline_report(&StatusPaths { backups: services.backups.clone(), ..places.clone() }, now)
     }
 }
 
-fn degrade(part: &SystemPart, trouble: &Trouble, now: Timestamp) -> Degraded {
-    Degraded {
+fn degrade(part: &SystemPart, trouble: &Trouble, now: Timestamp) -> PartTrouble {
+    PartTrouble {
         part: part.to_string(),
         age_secs: secs(now.duration_since(trouble.since)),
         what: trouble.what.clone(),

@@ -88,7 +88,7 @@ pub(super) async fn run(
 
 /// Says everything, and answers what is asked back.
 async fn play_case(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) -> anyhow::Result<()> {
-    let quiet = RestCheck(daemon.rest(), place(LOCAL));
+    let quiet = RestCheck(daemon.idle_watcher(), place(LOCAL));
     let ports = ports(daemon.router(), LOCAL);
     let answer = if case.approve { "yes" } else { "no" };
     for text in case.user_turns() {

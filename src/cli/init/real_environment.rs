@@ -333,7 +333,7 @@ async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     };
     let daemon = Box::pin(Daemon::start(plan)).await?;
     let input = ScriptInput { lines: Box::new(Cursor::new(QUESTION)), errors: Box::new(io::sink()) };
-    let quiet = RestCheck(daemon.rest(), local());
+    let quiet = RestCheck(daemon.idle_watcher(), local());
     let ports = Ports {
         intake: daemon.router(),
         rng: Arc::new(SystemRng),

@@ -26,7 +26,7 @@ pub(in crate::daemon) struct WindowAsker {
 impl WindowAsker {
     /// Hands the words in.
     async fn say(&self, conversation: &Conversation, text: String) -> Result<(), AskError> {
-        let number = self.router.config().house.rng.next_u64();
+        let number = self.router.config().services.rng.next_u64();
         self.windows.show(&conversation.chat, &WindowFrame::Asked { window: number, text: text.clone() });
         let inbound = Inbound {
             conversation: conversation.clone(),
@@ -35,7 +35,7 @@ impl WindowAsker {
             happening: InboundEvent::Posted { text },
             sent_at: self.router.clock.now(),
             attachments: Vec::new(),
-            circumstances: MessageMetadata { by_program: true, ..MessageMetadata::default() },
+            metadata: MessageMetadata { by_program: true, ..MessageMetadata::default() },
         };
         match self.router.accept(inbound).await? {
             UpdateOutcome::Committed | UpdateOutcome::Duplicate => Ok(()),

@@ -19,9 +19,9 @@ pub(super) fn with(registry: Registry, dependencies: &ToolDependencies<'_>) -> R
     let registry = registry.with(Arc::new(SpawnAgent::new(Arc::clone(dependencies.rng))));
     let registry = registry.with(Arc::new(AgentSend::default())).with(Arc::new(AskReader::default()));
     let programs = programs(&dependencies.config.cli_agents, dependencies.environment);
-    let walls =
+    let sandbox =
         own_programs::program_sandbox(&dependencies.config.terminal, dependencies.sandbox, dependencies.data_dir);
-    match CliAgent::new(programs, dependencies.workspace.clone(), walls) {
+    match CliAgent::new(programs, dependencies.workspace.clone(), sandbox) {
         Some(tool) => registry.with(Arc::new(tool)),
         None => registry,
     }

@@ -16,7 +16,7 @@ use {
     hob_mail::folders::FolderRole,
     hob_mail::login::MailLogin,
     hob_mail::login::issuer::Issuer,
-    hob_mail::settings::{DEADLINE, Place, Settings},
+    hob_mail::settings::{DEADLINE, ServerAddress, Settings},
     hob_mail::tools::{Mailboxes, all},
     std::path::Path,
     std::sync::Arc,
@@ -127,7 +127,8 @@ fn user(own: &MailConfig) -> String {
 
 #[cfg(feature = "mail")]
 fn settings(name: &str, own: &MailConfig, config: &Config) -> Settings {
-    let place = |host: &str, port, tls: TlsConfig| Place { host: host.to_owned(), port, security: security(tls) };
+    let place =
+        |host: &str, port, tls: TlsConfig| ServerAddress { host: host.to_owned(), port, security: security(tls) };
     let folders = [
         (FolderRole::Drafts, &own.drafts),
         (FolderRole::Sent, &own.sent),

@@ -52,7 +52,6 @@ pub(in crate::daemon) fn all(blueprint: &Blueprint) -> Vec<Settings> {
 }
 
 /// A server, as the config has it.
-#[must_use]
 pub fn settings(name: &str, config: &McpConfig, whole: &Config, data_dir: &Path) -> Settings {
     let owned =
         |secrets: &BTreeMap<String, Secret>| secrets.iter().map(|(n, value)| (n.clone(), value.clone())).collect();

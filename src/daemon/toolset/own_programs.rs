@@ -14,7 +14,6 @@ use hob_tools::sandbox::spec::Limits;
 use hob_tools::sandbox::trial::{Confinement, SandboxTrial};
 
 /// From what they are made.
-#[must_use]
 pub fn program_sandbox(config: &TerminalConfig, sandbox: &SandboxTrial, data_dir: &Path) -> ProgramSandbox {
     let limits = Limits {
         memory_mb: config.memory_mb,
@@ -80,7 +79,6 @@ fn with_working_dir(dirs: &[PathBuf], working: Option<&PathBuf>) -> Vec<PathBuf>
 }
 
 /// Who is outside the sandbox by the owner's word, by their keys in the config.
-#[must_use]
 pub fn unsandboxed_keys(config: &Config) -> Vec<String> {
     let tools = config.tools.iter().filter(|(_, tool)| !tool.sandbox).map(|(name, _)| format!("tools.{name}"));
     let hooks = config.hooks.iter().enumerate().filter(|(_, hook)| !hook.sandbox);

@@ -36,7 +36,6 @@ struct PartState {
 }
 
 impl NoticeLedger {
-    /// With what there is at the start.
     pub(super) fn at_start(all: &BTreeMap<SystemPart, Trouble>) -> Self {
         let mut ledger = Self::default();
         // Only what the process was started with: later ones are told by who reads the file.

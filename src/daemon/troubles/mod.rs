@@ -40,10 +40,10 @@ pub(super) fn keep_up(shutdown: &ShutdownStages, router: &Arc<Router>, blueprint
 async fn detect_troubles(router: Arc<Router>, conditions: Conditions, clock: Arc<dyn Clock>, stop: CancellationToken) {
     let (mut outages, mut meaning) = (ChannelOutages::default(), SemanticSearchState::default());
     loop {
-        let (now, house) = (clock.now(), Arc::clone(&router.config().house));
-        let chain = house.models.chain(None);
-        set(&conditions, SystemPart::Model, model(&chain, &house.models.states()), now);
-        set(&conditions, SystemPart::Embeddings, meaning.look(&house.memory.embedding_service.status()), now);
+        let (now, services) = (clock.now(), Arc::clone(&router.config().services));
+        let chain = services.models.chain(None);
+        set(&conditions, SystemPart::Model, model(&chain, &services.models.states()), now);
+        set(&conditions, SystemPart::Embeddings, meaning.look(&services.memory.embedding_service.status()), now);
         for (part, found) in outages.look(&router.delivery.health(), now) {
             set(&conditions, part, found, now);
         }

@@ -72,7 +72,6 @@ impl DiskMonitor {
     }
 
     /// Looks once, and tells what changed.
-    #[must_use]
     pub fn look(&self, room: DiskState) -> DiskState {
         let free = match self.space.free(&self.folder) {
             Ok(free) => free,

@@ -58,7 +58,6 @@ pub struct RetentionPeriods {
 
 impl RetentionPeriods {
     /// As the config says.
-    #[must_use]
     pub fn of(config: &UpkeepConfig) -> Self {
         let days = |days: u32| (days > 0).then(|| SignedDuration::from_hours(24 * i64::from(days)));
         Self {
@@ -97,7 +96,6 @@ pub enum UpkeepHalt {
 
 impl UpkeepWorker {
     /// For one round.
-    #[must_use]
     pub fn new(store: Store, clock: Arc<dyn Clock>, stop: CancellationToken) -> Self {
         Self { store, clock, stop, patience: PATIENCE, seen: None, round: UpkeepRound::default() }
     }

@@ -15,7 +15,6 @@ const LOG_WARN: u64 = 64 << 20;
 const LATE: Duration = Duration::from_secs(3_600);
 
 /// The database, as it was looked at.
-#[must_use]
 pub fn database(inspected: &Result<InspectionReport, StoreError>) -> Vec<Finding> {
     let found = match inspected {
         Err(StoreError::Missing(path)) => {
@@ -96,7 +95,6 @@ pub enum DaemonState {
 }
 
 /// Whether Hob runs.
-#[must_use]
 pub fn daemon(daemon: &DaemonState) -> Vec<Finding> {
     let process = |pid: &Option<String>| pid.as_ref().map_or_else(String::new, |pid| format!(" (pid {pid})"));
     vec![match daemon {
@@ -131,7 +129,6 @@ pub struct ScheduleState {
 }
 
 /// What is to be done later.
-#[must_use]
 pub fn schedules(all: &[ScheduleState], is_running: bool) -> Vec<Finding> {
     let mut found = Vec::new();
     for ScheduleState { id, state, why, unreadable, late } in all {
@@ -167,7 +164,6 @@ pub struct BackupState<'a> {
     pub is_beside: bool,
 }
 
-#[must_use]
 pub fn backup(facts: &BackupState<'_>) -> Vec<Finding> {
     let folder = facts.folder.display();
     let by_itself = "let Hob make them: `every_hours = 24` in [backup]";

@@ -77,7 +77,6 @@ impl Check {
     ];
 
     /// The name for `--only`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Config => "config",
@@ -145,25 +144,21 @@ pub struct Finding {
 
 impl Finding {
     /// As it should be.
-    #[must_use]
     pub fn ok(check: Check, what: impl Into<String>) -> Self {
         Self { verdict: Verdict::Ok, check: check.as_str(), what: what.into(), fix: None }
     }
 
     /// Good to know.
-    #[must_use]
     pub fn note(check: Check, what: impl Into<String>) -> Self {
         Self { verdict: Verdict::Note, check: check.as_str(), what: what.into(), fix: None }
     }
 
     /// Hob works, and this should be seen to.
-    #[must_use]
     pub fn warn(check: Check, what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { verdict: Verdict::Warn, check: check.as_str(), what: what.into(), fix: Some(fix.into()) }
     }
 
     /// This does not work.
-    #[must_use]
     pub fn fail(check: Check, what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { verdict: Verdict::Fail, check: check.as_str(), what: what.into(), fix: Some(fix.into()) }
     }
@@ -188,7 +183,6 @@ pub struct Report {
 
 impl Report {
     /// Of what was found.
-    #[must_use]
     pub fn of(findings: Vec<Finding>) -> Self {
         let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Ok);
         Self { worst, findings }

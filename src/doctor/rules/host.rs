@@ -32,7 +32,6 @@ pub struct ConfigFacts<'a> {
 }
 
 /// The config file.
-#[must_use]
 pub fn config(facts: &ConfigFacts<'_>) -> Vec<Finding> {
     let bad = |problem: &String| Finding::fail(Check::Config, problem.clone(), "mend that line");
     if !facts.problems.is_empty() {
@@ -66,7 +65,6 @@ pub struct FileModeFacts<'a> {
 }
 
 /// The config file's permissions; `secrets`: whether keys stand in it.
-#[must_use]
 pub fn permissions(file: &FileModeFacts<'_>, secrets: bool) -> Vec<Finding> {
     let path = file.path.display();
     let mode = file.mode & 0o777;
@@ -90,7 +88,6 @@ pub fn permissions(file: &FileModeFacts<'_>, secrets: bool) -> Vec<Finding> {
 }
 
 /// The data directory, which is there.
-#[must_use]
 pub fn data(folder: &FileModeFacts<'_>, refusal: Option<String>) -> Vec<Finding> {
     let path = folder.path.display();
     if let Some(refusal) = refusal {
@@ -108,7 +105,6 @@ pub fn data(folder: &FileModeFacts<'_>, refusal: Option<String>) -> Vec<Finding>
 }
 
 /// The data directory that is not there.
-#[must_use]
 pub fn no_data(folder: &Path, standing_in_the_way: Option<String>) -> Vec<Finding> {
     match standing_in_the_way {
         Some(refusal) => vec![Finding::fail(Check::Data, refusal, "see to that path")],
@@ -127,7 +123,6 @@ pub struct DiskRoom {
 }
 
 /// Room on the data directory's disk.
-#[must_use]
 pub fn disk(room: DiskRoom) -> Vec<Finding> {
     let free = size(room.bytes);
     if room.bytes < ROOM_FAIL {
@@ -155,7 +150,6 @@ pub fn disk(room: DiskRoom) -> Vec<Finding> {
 }
 
 /// How many files this user's processes may have open; none: without limit.
-#[must_use]
 pub fn files(limit: Option<u64>) -> Vec<Finding> {
     match limit {
         Some(limit) if limit < FILES_WARN => vec![Finding::warn(
@@ -169,7 +163,6 @@ pub fn files(limit: Option<u64>) -> Vec<Finding> {
 }
 
 /// The clock: this machine's year, and by how much it is ahead of another's clock, in seconds.
-#[must_use]
 pub fn clock(year: i16, ahead: Option<(&str, i64)>) -> Vec<Finding> {
     let fix = "set the clock, or have it set: `timedatectl set-ntp true`";
     if !YEARS.contains(&year) {
@@ -201,7 +194,6 @@ pub enum TimeZoneSource {
     Unknown,
 }
 
-#[must_use]
 pub fn zone(zone: &TimeZoneSource) -> Vec<Finding> {
     vec![match zone {
         TimeZoneSource::Named(name) => Finding::ok(Check::Zone, format!("{name}, as config.toml says")),

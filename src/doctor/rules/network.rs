@@ -26,7 +26,6 @@ pub enum ModelProbe {
 }
 
 /// A model; `role` is `primary`, or what stands in for it.
-#[must_use]
 pub fn model(role: &str, label: &str, reach: &ModelProbe) -> Finding {
     let name = format!("{label} ({role})");
     let bad = |what: String, fix: &str| {
@@ -80,7 +79,6 @@ fn advice(class: ErrorClass) -> &'static str {
 }
 
 /// A platform's account: who Hob is there, or why it is nobody.
-#[must_use]
 pub fn channel(account: &str, answer: Result<String, String>) -> Finding {
     match answer {
         Ok(name) => Finding::ok(Check::Channels, format!("{account}: signed in as {name}")),
@@ -93,13 +91,11 @@ pub fn channel(account: &str, answer: Result<String, String>) -> Finding {
 }
 
 /// No platform.
-#[must_use]
 pub fn no_channel() -> Finding {
     Finding::note(Check::Channels, "no platform is connected")
 }
 
 /// What commands can be kept from; `is_wanted`: whether there is a terminal.
-#[must_use]
 pub fn sandbox(strength: &Strength, is_wanted: bool) -> Finding {
     let fix = "docs/terminal.md, \"What holds it\", says what each wall needs";
     match strength {
@@ -127,7 +123,6 @@ pub enum EmbeddingState {
 }
 
 /// Meaning in the memory's search.
-#[must_use]
 pub fn embedding(embedding: &EmbeddingState) -> Finding {
     let by_words = "what is remembered is found by words alone";
     match embedding {
@@ -147,7 +142,6 @@ pub fn embedding(embedding: &EmbeddingState) -> Finding {
 }
 
 /// An MCP server: how many tools it has, or what went wrong.
-#[must_use]
 pub fn mcp(name: &str, looked: &Result<(usize, Duration), String>) -> Finding {
     match looked {
         Ok((tools, took)) => Finding::ok(
@@ -163,7 +157,6 @@ pub fn mcp(name: &str, looked: &Result<(usize, Duration), String>) -> Finding {
 }
 
 /// An account of calendars: how many it has, or what went wrong; and how many address books, if any are found.
-#[must_use]
 pub fn calendars(name: &str, found: &Result<usize, String>, books: Option<usize>) -> Finding {
     match found {
         Ok(count) => {
@@ -175,7 +168,6 @@ pub fn calendars(name: &str, found: &Result<usize, String>, books: Option<usize>
 }
 
 /// What came of a word that was to be spoken: how many bytes, or nothing.
-#[must_use]
 pub fn speech(spoken: &Result<usize, String>) -> Finding {
     match spoken {
         Ok(bytes) => Finding::ok(Check::Speech, format!("a word was spoken, in {bytes} bytes")),
@@ -184,7 +176,6 @@ pub fn speech(spoken: &Result<usize, String>) -> Finding {
 }
 
 /// Home Assistant: its version and how much of it is exposed, or what went wrong. Versions come each month, as year and month.
-#[must_use]
 pub fn home(looked: &Result<(String, usize), String>) -> Finding {
     let (version, exposed) = match looked {
         Ok(found) => found,
@@ -210,7 +201,6 @@ pub fn home(looked: &Result<(String, usize), String>) -> Finding {
 }
 
 /// An MCP server that was not started.
-#[must_use]
 pub fn mcp_known(name: &str, tools: Option<usize>) -> Finding {
     let known =
         tools.map_or_else(|| "its tools are not known yet".to_owned(), |tools| format!("{tools} tools are known"));
@@ -218,13 +208,11 @@ pub fn mcp_known(name: &str, tools: Option<usize>) -> Finding {
 }
 
 /// An MCP server that has asked for a login.
-#[must_use]
 pub fn mcp_needs_login(name: &str) -> Finding {
     Finding::warn(Check::Mcp, format!("{name}: needs a login"), format!("hob mcp login {name}"))
 }
 
 /// Somebody's mailbox: the folders whose role is known, and whether those for drafts and for what was sent are among them.
-#[must_use]
 pub fn mailbox(account: &str, known: Result<(Vec<String>, [bool; 2]), String>) -> Finding {
     match known {
         Ok((roles, [true, true])) => {

@@ -22,7 +22,6 @@ pub struct InstalledUnit {
     pub lingers: Option<bool>,
 }
 
-#[must_use]
 pub fn service(units: &[InstalledUnit]) -> Vec<Finding> {
     if units.is_empty() {
         return vec![Finding::note(Check::Service, "Hob is not installed as a service; `hob service install` does it")];

@@ -150,7 +150,6 @@ impl<W: PlatformState> PlatformServer<W> {
         self.look(W::cut);
     }
 
-    /// It is back where it was.
     pub async fn come_back(&mut self) {
         self.down = CancellationToken::new();
         let context = ServerContext { shared: Arc::clone(&self.shared), down: self.down.clone() };

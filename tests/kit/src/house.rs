@@ -89,6 +89,13 @@ impl House {
         house
     }
 
+    /// The same, and Hob is started.
+    pub async fn running(settings: &str) -> Self {
+        let mut house = Self::with(settings).await;
+        house.start().await;
+        house
+    }
+
     /// Writes the config anew: these settings over the usual ones.
     pub fn configure(&self, settings: &str) {
         let settings = settings.replace("$HOME", &self.home.path().display().to_string());

@@ -47,7 +47,7 @@ impl Intake for Memory {
         if let Some(Some(why)) = self.failures.lock().unwrap().pop_front() {
             return Err(IntakeError(why.to_owned()));
         }
-        if let Some(cursor) = inbound.circumstances.cursor.clone() {
+        if let Some(cursor) = inbound.metadata.cursor.clone() {
             self.move_on(cursor);
         }
         let key =

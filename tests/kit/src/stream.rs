@@ -64,7 +64,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// These bytes as they are.
     pub fn raw(self, bytes: impl AsRef<[u8]>) -> Self {
         self.step(Step::Send(Bytes::copy_from_slice(bytes.as_ref())))
     }

@@ -22,7 +22,7 @@ async fn k2_what_is_said_comes_in_with_place_name_and_audience() {
     let row = |at: usize| {
         let inbound = &seen[at];
         let place = inbound.conversation.session_key().0;
-        (hob_testkit::intake::text_of(inbound), place, inbound.sender.name.clone(), inbound.circumstances.audience)
+        (hob_testkit::intake::text_of(inbound), place, inbound.sender.name.clone(), inbound.metadata.audience)
     };
     let at = |id: u64| format!("discord:{id}");
     let of = |text: &str, place: u64, who: &str, audience| (text.to_owned(), at(place), who.to_owned(), audience);
@@ -32,7 +32,7 @@ async fn k2_what_is_said_comes_in_with_place_name_and_audience() {
     assert_eq!(row(3), of("in the thread", THREAD, "bob", Audience::Group));
     assert_eq!(row(4), of("an answer", HALL, "bob", Audience::Hob));
     assert_eq!(seen[3].conversation.chat, HALL.to_string());
-    let quoted = seen[4].circumstances.quoted.clone().unwrap();
+    let quoted = seen[4].metadata.quoted.clone().unwrap();
     assert!(quoted.own && quoted.text == "of the bot itself", "{quoted:?}");
     running.end().await;
     fake.nothing_wrong();

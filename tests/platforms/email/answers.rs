@@ -95,7 +95,7 @@ async fn n14_what_the_servers_answer_means() {
     let refused = running.adapter.deliver(&answer(&letter, 1, "x")).await;
     assert!(matches!(refused, Err(DeliveryError::Refused { .. })), "{refused:?}");
     for (name, number) in [("busy", 2), ("lost", 3)] {
-        let envelope = letter.circumstances.envelope.as_mut().unwrap();
+        let envelope = letter.metadata.envelope.as_mut().unwrap();
         *envelope = envelope.replace(["refused", "busy"][number - 2], name);
         let said = running.adapter.deliver(&answer(&letter, 1, "x")).await;
         match name {

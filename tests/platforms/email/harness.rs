@@ -105,7 +105,7 @@ pub(crate) fn answer(letter: &Inbound, row: i64, text: &str) -> Outgoing {
         text: text.to_owned(),
         markup: Some(format!("<p>{text}</p>")),
         replaces: None,
-        envelope: letter.circumstances.envelope.clone(),
+        envelope: letter.metadata.envelope.clone(),
         choices: Vec::new(),
         file: None,
         may_repeat: false,

@@ -9,8 +9,7 @@ use hob_testkit::process::hob;
 /// A household with a mailbox.
 async fn house(servers: &Servers, settings: &str) -> House {
     let mailbox = format!("{}allowed_addresses = ['ada@example.org']\n{settings}", servers.settings());
-    let mut house = House::with(&mailbox).await;
-    house.start().await;
+    let mut house = House::running(&mailbox).await;
     house.hob().until_logged("is watched", 1).await;
     house
 }
@@ -238,8 +237,7 @@ async fn d6_a_letter_gives_half_an_hour_to_approve_at_least() {
 async fn n14_owners_without_a_chat_are_told_by_letter() {
     let servers = Servers::start();
     let mailbox = |more: &str| format!("{}owner_addresses = ['olga@example.org']\n{more}", servers.settings());
-    let mut house = House::with(&mailbox("")).await;
-    house.start().await;
+    let mut house = House::running(&mailbox("")).await;
     house.hob().until_logged("is watched", 1).await;
     house.configure(&mailbox("[agent]\nsystem_prompt = 'You are new.'\n"));
     let told = servers.until_got("olga", 1).await.remove(0);

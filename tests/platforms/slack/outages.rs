@@ -111,7 +111,7 @@ async fn n11_a_backlog_comes_once_and_in_order() {
     let hall: Vec<&Audience> = seen
         .iter()
         .filter(|inbound| inbound.conversation.chat == HALL)
-        .map(|inbound| &inbound.circumstances.audience)
+        .map(|inbound| &inbound.metadata.audience)
         .collect();
     assert_eq!(hall, [&Audience::Hob, &Audience::Group, &Audience::Hob, &Audience::Hob, &Audience::Hob]);
     // The next restart brings none of it again.

@@ -32,7 +32,7 @@ async fn k2_a_mention_comes_in_once_whichever_event_is_first() {
     assert_eq!(running.intake.attempts().iter().filter(|id| **id == ts).count(), 2, "message and app_mention");
     assert_eq!(running.intake.texts(2).await, ["what's for dinner?", "pizza"]);
     assert_eq!(seen[0].conversation.session_key().0, format!("slack:C0HALL:{ts}"));
-    let audiences: Vec<Audience> = seen.iter().map(|inbound| inbound.circumstances.audience).collect();
+    let audiences: Vec<Audience> = seen.iter().map(|inbound| inbound.metadata.audience).collect();
     assert_eq!(audiences, [Audience::Hob, Audience::Group]);
     running.end().await;
 }
@@ -47,7 +47,7 @@ async fn a12_a_thread_is_a_session() {
     let seen = running.intake.until(3).await;
     let keys: Vec<String> = seen.iter().map(|inbound| inbound.conversation.session_key().0).collect();
     assert_eq!(keys, vec![format!("slack:C0HALL:{root}"); 3]);
-    assert_eq!(seen[2].circumstances.audience, Audience::Group);
+    assert_eq!(seen[2].metadata.audience, Audience::Group);
     running.end().await;
 }
 

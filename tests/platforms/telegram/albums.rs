@@ -98,6 +98,6 @@ async fn k2_an_album_with_a_caption_for_hob_is_said_to_hob_in_a_group() {
     let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(1).await;
     assert_eq!(told(&seen[0]), ("1".to_owned(), caption.to_owned(), 3));
-    assert_eq!(seen[0].circumstances.audience, hob_core::domain::inbound::Audience::Hob);
+    assert_eq!(seen[0].metadata.audience, hob_core::domain::inbound::Audience::Hob);
     hob.end().await;
 }

@@ -37,7 +37,7 @@ async fn c6_each_kind_of_file_comes_with_its_name_and_its_words() {
     let told: Vec<_> = seen.iter().map(|inbound| (text_of(inbound), inbound.attachments[0].name.clone())).collect();
     let expected = [("what is that?", "photo.jpg"), ("", "voice message.ogg"), ("", "a/b.pdf")];
     assert_eq!(told, expected.map(|(text, name)| (text.to_owned(), name.to_owned())));
-    let spoken: Vec<_> = seen.iter().map(|inbound| inbound.circumstances.spoken).collect();
+    let spoken: Vec<_> = seen.iter().map(|inbound| inbound.metadata.spoken).collect();
     assert_eq!(spoken, [None, Some(VoiceRecording { seconds: Some(3) }), None]);
     assert_eq!(hob.adapter.fetch(&seen[0].attachments[0], MUCH).await.unwrap(), b"large");
     assert_eq!(hob.adapter.fetch(&seen[2].attachments[0], MUCH).await.unwrap(), b"%PDF-1.7");

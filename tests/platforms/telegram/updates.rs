@@ -82,7 +82,7 @@ async fn a_message_of_a_shape_that_teloxide_does_not_know_is_not_lost() {
 
 /// What was handed in, with a mark for what is said to Hob.
 fn told(seen: &[Inbound]) -> Vec<String> {
-    let mark = |inbound: &Inbound| if inbound.circumstances.audience == Audience::Hob { "Hob: " } else { "" };
+    let mark = |inbound: &Inbound| if inbound.metadata.audience == Audience::Hob { "Hob: " } else { "" };
     seen.iter().map(|inbound| format!("{}{}", mark(inbound), text_of(inbound))).collect()
 }
 
@@ -167,10 +167,10 @@ async fn c1_what_is_forwarded_says_whose_words_it_is_and_commands_nobody() {
     fake.post(Post::new(-100_500, 7, "/stop@hob_test_bot").with(json!({ "forward_origin": origins[0] })));
     let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(7).await;
-    let from: Vec<_> = seen.iter().filter_map(|inbound| inbound.circumstances.forwarded_from.as_deref()).collect();
+    let from: Vec<_> = seen.iter().filter_map(|inbound| inbound.metadata.forwarded_from.as_deref()).collect();
     assert_eq!(from, ["Ada L", "Bob", "Home", "News", "Eve", "somebody", "Ada L"]);
     assert_eq!(text_of(&seen[0]), "/stop@hob_test_bot");
-    assert_eq!(seen[6].circumstances.audience, Audience::Group);
+    assert_eq!(seen[6].metadata.audience, Audience::Group);
     hob.end().await;
 }
 
@@ -184,7 +184,7 @@ async fn c1_what_a_bot_wrote_is_not_its_senders_word() {
     fake.post(Post::new(7, 7, "approve"));
     let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(3).await;
-    let from: Vec<_> = seen.iter().map(|inbound| inbound.circumstances.forwarded_from.as_deref()).collect();
+    let from: Vec<_> = seen.iter().map(|inbound| inbound.metadata.forwarded_from.as_deref()).collect();
     assert_eq!(from, [Some("the bot Memes"), Some("the bot Memes"), None]);
     hob.end().await;
 }
@@ -204,7 +204,7 @@ async fn k2_a_reply_brings_what_it_answers() {
         {"type": "hidden_user", "date": 1, "sender_user_name": "Bob"}, "message_id": 3, "dice": {"emoji": "🎲", "value": 1}}});
     fake.post(Post::new(7, 7, "from another chat").with(elsewhere));
     let seen = hob.intake.until(5).await;
-    let quoted: Vec<_> = seen.iter().map(|inbound| inbound.circumstances.quoted.clone()).collect();
+    let quoted: Vec<_> = seen.iter().map(|inbound| inbound.metadata.quoted.clone()).collect();
     let person = |text: &str| Some(QuotedMessage { author: "Person 7".to_owned(), text: text.to_owned(), own: false });
     assert_eq!(quoted[..3], [None, person("the milk is gone"), person("milk")]);
     assert_eq!(quoted[3], Some(QuotedMessage { author: "Hob".to_owned(), text: "Done.".to_owned(), own: true }));
@@ -273,8 +273,8 @@ async fn c4_a_topic_is_a_thread_and_a_reply_is_none() {
     fake.say(7, "end");
     let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(4).await;
-    assert_eq!(seen[2].circumstances.audience, Audience::Group, "it answers the topic's notice, not Hob");
-    assert_eq!(seen[2].circumstances.quoted, None);
+    assert_eq!(seen[2].metadata.audience, Audience::Group, "it answers the topic's notice, not Hob");
+    assert_eq!(seen[2].metadata.quoted, None);
     let threads: Vec<_> = seen.iter().map(|inbound| (text_of(inbound), inbound.conversation.thread.clone())).collect();
     let expected = [("/one", Some("42")), ("/two", None), ("small talk", Some("42")), ("end", None)];
     assert_eq!(threads, expected.map(|(text, thread)| (text.to_owned(), thread.map(str::to_owned))));

@@ -112,7 +112,6 @@ impl Drop for ToolCallMeter {
     }
 }
 
-/// The span of a tool call.
 pub(super) fn tool_span(call: &ToolCall) -> Span {
     let span = tracing::info_span!("tool.call", tool = call.name, call = %call.id);
     genai::record_attribute(&span, genai::OPERATION, genai::EXECUTE_TOOL);

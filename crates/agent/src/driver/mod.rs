@@ -125,7 +125,6 @@ pub struct Driver {
 
 impl Driver {
     /// A drive of a run that this process has claimed.
-    #[must_use]
     pub fn new(ports: Arc<Ports>, line: RunControl, claimed: &ClaimedRun) -> Option<Self> {
         let accepted = match &claimed.folded.replay.state {
             State::Queued(accepted) => accepted,

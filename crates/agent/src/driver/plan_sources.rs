@@ -24,7 +24,7 @@ const ASKS: &str = "ask_human";
 const LEFT_OUT: &str = "\u{fffd}";
 
 /// All that counts.
-struct All {
+struct SourceTexts {
     texts: Vec<SourcedText>,
     /// Only what the person's own message says, and says whole: somebody else may have chosen a date or a word of a list.
     is_strict: bool,
@@ -37,7 +37,7 @@ fn is_strict(run: &ActiveState) -> bool {
 
 /// The steps of a plan, as far as their tools are there.
 pub(super) fn of(tools: &Registry, run: &ActiveState, material: &PromptInputs, arguments: &str) -> Vec<PlannedCall> {
-    let told = All { texts: trusted_texts(tools, run, material), is_strict: is_strict(run) };
+    let told = SourceTexts { texts: trusted_texts(tools, run, material), is_strict: is_strict(run) };
     let steps = read(arguments).unwrap_or_default();
     let steps = steps.into_iter().filter_map(|step| known(tools, &told, step));
     steps.map(|step| with_lookups(tools, &told, step)).collect()
@@ -45,7 +45,7 @@ pub(super) fn of(tools: &Registry, run: &ActiveState, material: &PromptInputs, a
 
 /// The step, with the calls that are to find something for it; of one whose answers nobody here has said to be the house's own
 /// affairs, or that is not known, only the name is kept.
-fn with_lookups(tools: &Registry, told: &All, mut step: PlannedCall) -> PlannedCall {
+fn with_lookups(tools: &Registry, told: &SourceTexts, mut step: PlannedCall) -> PlannedCall {
     for planned in &mut step.arguments {
         if let PlannedValue::Found(look) = &planned.value {
             let named = resolve_tool_name(&tools.names(), &step.tool, &look.tool);
@@ -88,7 +88,7 @@ fn is_of_the_house(tools: &Registry, name: &str) -> bool {
 }
 
 /// A step, with what its tool says of its arguments and who has said them.
-fn known(tools: &Registry, told: &All, step: PlannedCall) -> Option<PlannedCall> {
+fn known(tools: &Registry, told: &SourceTexts, step: PlannedCall) -> Option<PlannedCall> {
     let tool = tools.get(&step.tool).filter(|_| step.tool != PLAN)?;
     let nothing = Value::Null;
     let properties = tool.spec().schema.parameters.get("properties").unwrap_or(&nothing);

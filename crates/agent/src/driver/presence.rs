@@ -23,7 +23,6 @@ pub(super) struct FinalProgress {
     next: Progress,
     /// It was told that the run works.
     works: bool,
-    /// Who hears of its end.
     heard: EndAudience,
 }
 

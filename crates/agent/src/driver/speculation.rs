@@ -40,7 +40,6 @@ pub struct ImmediateStart {
 
 impl ImmediateStart {
     /// What it began with: it is driven with the same.
-    #[must_use]
     pub fn ports(&self) -> &Arc<Ports> {
         &self.ports
     }
@@ -48,7 +47,6 @@ impl ImmediateStart {
 
 impl SpeculativeRun {
     /// Is it made quickly? No message is to wait for another machine that makes a vector of it.
-    #[must_use]
     pub fn is_quick(ports: &Ports) -> bool {
         ports.memory.embedding_service.serving().is_none_or(|serving| serving.embedder.is_here())
     }
@@ -66,7 +64,6 @@ impl SpeculativeRun {
     }
 
     /// Is it this that was foreseen?
-    #[must_use]
     pub fn matches(&self, accepted: &AcceptedInput, session: &Session, with: &StoredRunContext) -> bool {
         let inbound = accepted.inbound;
         (session, with) == (&self.session, &self.with)

@@ -43,13 +43,11 @@ pub struct AcceptedInput {
 
 impl AcceptedInput {
     /// The conversation that it belongs to, where `session` is its own.
-    #[must_use]
     pub fn home(&self, session: SessionId) -> SessionId {
         self.agent.as_ref().map_or(session, |agent| agent.home)
     }
 
     /// Its session's published name.
-    #[must_use]
     pub fn session_key(&self) -> SessionKey {
         match &self.agent {
             Some(agent) => agent.key.clone(),

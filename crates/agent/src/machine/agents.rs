@@ -62,7 +62,6 @@ pub struct AgentTask {
 
 impl AgentTask {
     /// What its system prompt has besides the household's.
-    #[must_use]
     pub fn prompt(&self) -> String {
         if self.reads {
             return self.mission.clone();
@@ -76,14 +75,12 @@ impl AgentTask {
     }
 
     /// For people: who asks them something, before the question itself.
-    #[must_use]
     pub fn asks(&self, question: &str) -> String {
         format!("An agent at work for you ({}) asks:\n{question}", self.mission_excerpt())
     }
 
     /// The beginning of its mission, on one line.
-    #[must_use]
-    pub fn mission_excerpt(&self) -> String {
+    pub(crate) fn mission_excerpt(&self) -> String {
         cut(&one_line(&self.mission), SHOWN_CHARS_MAX)
     }
 }
@@ -113,7 +110,6 @@ pub struct ChildEnd {
 
 impl ChildEnd {
     /// What the model is told: a claim, and what the record says to it.
-    #[must_use]
     pub fn report(&self) -> String {
         let head = match &self.end {
             RunEnd::Completed => {
@@ -129,8 +125,7 @@ impl ChildEnd {
     }
 
     /// For people: what it found, where no run waits for it any more.
-    #[must_use]
-    pub fn late_report(&self) -> String {
+    pub(crate) fn late_report(&self) -> String {
         let words = if self.text.trim().is_empty() { "(It said nothing.)" } else { self.text.trim() };
         let ledger = self.ledger.summary_lines();
         format!(

@@ -17,7 +17,7 @@ const REMIND_SECS: u64 = 12 * 60 * 60;
 /// So often the time doubles: to eight days.
 const DOUBLED_MAX: u32 = 4;
 /// A letter is answered at the next look at the mailbox: a question in one stays open for at least so long (lesson 17).
-pub const BY_LETTER_SECS: i64 = 30 * 60;
+pub(crate) const BY_LETTER_SECS: i64 = 30 * 60;
 
 /// Who may answer a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,6 @@ impl PermittedAnswerer {
     /// An approval is bound to who asked for the call; so is the word that such a call be made once more (row D6). What a
     /// run wants that listens to words nobody vouches for, and for somebody whom nobody vouches for either, is an owner's
     /// to allow (row N6).
-    #[must_use]
     pub fn of(run: &ActiveState, question: &Question) -> Self {
         match question {
             Question::Approval { concern, beside, .. }
@@ -57,7 +56,6 @@ impl PermittedAnswerer {
     }
 
     /// May somebody answer, where this person in this role wanted the run?
-    #[must_use]
     pub fn admits(self, principal: &Principal, requester: UserId, role: Role) -> bool {
         match self {
             Self::Owner => principal.role == Role::Owner && principal.trust == Trust::Trusted,
@@ -68,7 +66,6 @@ impl PermittedAnswerer {
 }
 
 /// The question that somebody is asked now, if its number is this one.
-#[must_use]
 pub fn open_question(run: &ActiveState, number: u32) -> Option<&Question> {
     match &run.phase {
         // Nobody is asked: there is nothing to answer.
@@ -79,8 +76,7 @@ pub fn open_question(run: &ActiveState, number: u32) -> Option<&Question> {
 }
 
 /// The question that the run stands at, whoever is asked.
-#[must_use]
-pub fn pending_question(run: &ActiveState) -> Option<&Question> {
+pub(crate) fn pending_question(run: &ActiveState) -> Option<&Question> {
     match &run.phase {
         Phase::Waiting { question, .. } => Some(question),
         Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_) => None,
@@ -89,8 +85,7 @@ pub fn pending_question(run: &ActiveState) -> Option<&Question> {
 
 /// How long the question that the run stands at stays open, or how long it waits for its agents; none: nobody is asked. Where it is put by letter, it is
 /// [`BY_LETTER_SECS`] at least.
-#[must_use]
-pub fn stays_open_secs(run: &ActiveState) -> Option<u64> {
+pub(crate) fn stays_open_secs(run: &ActiveState) -> Option<u64> {
     if let Phase::Waiting { question: Question::Agents, .. } = &run.phase {
         return detached_agents::waits_secs(run);
     }

@@ -57,7 +57,6 @@ enum Verdict {
 }
 
 /// Must a person approve this call of the open batch now?
-#[must_use]
 pub fn is_due(run: &ActiveState, call: &CallId) -> bool {
     open_call(run, call).is_some_and(|open| verdict(run, open) != Verdict::Free)
 }
@@ -68,8 +67,7 @@ pub(super) fn is_free(run: &ActiveState, open: &OpenCall) -> bool {
 }
 
 /// May only an owner say that this call of the open batch be made?
-#[must_use]
-pub fn is_for_owners(run: &ActiveState, call: &CallId) -> bool {
+pub(crate) fn is_for_owners(run: &ActiveState, call: &CallId) -> bool {
     let verdict = open_call(run, call).map(|open| verdict(run, open));
     matches!(verdict, Some(Verdict::Asked { concern, .. }) if concern.owners)
 }
@@ -304,8 +302,7 @@ fn release(run: &mut ActiveState, call: &CallId, name: &str) {
 }
 
 /// The call that an expiry of question `number` settles, if it does (lesson 17).
-#[must_use]
-pub fn expiring(run: &ActiveState, number: u32) -> Option<&Question> {
+pub(crate) fn expiring(run: &ActiveState, number: u32) -> Option<&Question> {
     match &run.phase {
         Phase::Waiting { question: question @ Question::Approval { .. }, .. } if run.questions == number => {
             Some(question)

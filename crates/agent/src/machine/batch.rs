@@ -97,7 +97,6 @@ impl OpenCall {
     }
 
     /// What it is asked for: by that two calls of a tool are the same.
-    #[must_use]
     pub fn wanted(&self) -> Cow<'_, str> {
         match &self.reading {
             None => Cow::Borrowed(&self.call.arguments),
@@ -116,7 +115,6 @@ impl OpenCall {
 /// What a call's server asks while it works on the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenForm {
-    /// What.
     pub asked: Elicitation,
     /// The try that waits for the answer.
     pub attempt: u32,
@@ -151,7 +149,6 @@ pub enum CallProgress {
     },
     /// It asks a person.
     Asks {
-        /// What.
         question: String,
         /// Its server asks it.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,7 +162,6 @@ pub enum CallProgress {
 
 impl CallProgress {
     /// What came of the call; none: it is not settled.
-    #[must_use]
     pub fn result(&self) -> Option<&ToolResult> {
         if let Self::Finished(result) = self { Some(result) } else { None }
     }
@@ -173,7 +169,6 @@ impl CallProgress {
 
 impl Batch {
     /// The batch of a fresh reply: nothing started yet. What is known of its calls stands in their order.
-    #[must_use]
     pub fn new(reply: Vec<ReplyPart>, assessed: Vec<Assessment>) -> Self {
         let mut assessed = assessed.into_iter();
         let open = |call: &ToolCall| OpenCall::queued(call.clone(), assessed.next());
@@ -183,7 +178,7 @@ impl Batch {
 
     /// From here on its calls are those that the model meant, where it may call these tools; its reply is as it was written.
     #[must_use]
-    pub fn resolve_disclosed(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
+    pub(crate) fn resolve_disclosed(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
         for open in &mut self.calls {
             let (meant, asked) = tool_disclosure::resolve_call(&open.call, tools);
             open.call = meant;
@@ -194,7 +189,7 @@ impl Batch {
 
     /// Starts what may start now: all that wait together, or, where one of the batch's tools runs alone, one after another
     /// in their order; what waits there for a person's word keeps those behind it waiting.
-    pub fn start_next(&mut self, is_exclusive: impl Fn(&str) -> bool) -> Vec<ToolCall> {
+    pub(crate) fn start_next(&mut self, is_exclusive: impl Fn(&str) -> bool) -> Vec<ToolCall> {
         let one_by_one = self.calls.iter().any(|open| is_exclusive(&open.call.name));
         let unsettled = self.calls.iter_mut().filter(|open| !matches!(open.progress, CallProgress::Finished(_)));
         let due = unsettled.take(if one_by_one { 1 } else { usize::MAX });
@@ -207,15 +202,14 @@ impl Batch {
     }
 
     /// The call whose turn it is, if its tool has to look at it before it starts.
-    #[must_use]
-    pub fn next_unassessed(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
+    pub(crate) fn next_unassessed(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
         let first = self.calls.iter().find(|open| open.progress.result().is_none())?;
         let is_due = first.progress == CallProgress::Queued && !first.looked && is_by_state(&first.call.name);
         is_due.then_some(&first.call)
     }
 
     /// What was looked at is to be looked at again: time has passed.
-    pub fn reset_assessed(&mut self) {
+    pub(crate) fn reset_assessed(&mut self) {
         self.calls.iter_mut().filter(|open| open.progress == CallProgress::Queued).for_each(|open| open.looked = false);
     }
 
@@ -228,14 +222,12 @@ impl Batch {
     }
 
     /// On how many calls agents are at work.
-    #[must_use]
     pub fn children(&self) -> usize {
         self.calls.iter().filter(|open| open.progress == CallProgress::Child).count()
     }
 
     /// The first call of which nobody knows whether it took effect, and which try that was.
-    #[must_use]
-    pub fn doubtful(&self) -> Option<(&ToolCall, u32)> {
+    pub(crate) fn doubtful(&self) -> Option<(&ToolCall, u32)> {
         self.calls.iter().find_map(|open| {
             let CallProgress::Doubtful { attempt } = open.progress else { return None };
             Some((&open.call, attempt))
@@ -243,25 +235,21 @@ impl Batch {
     }
 
     /// The first call that a person has to approve.
-    #[must_use]
     pub fn held(&self) -> Option<&OpenCall> {
         self.calls.iter().find(|open| open.progress == CallProgress::Held)
     }
 
     /// The call with this id, to be looked at.
-    #[must_use]
     pub fn get(&self, id: &CallId) -> Option<&OpenCall> {
         self.calls.iter().find(|open| open.call.id == *id)
     }
 
     /// Is every call settled?
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         self.calls.iter().all(|open| open.progress.result().is_some())
     }
 
     /// The first call by which the model asks a person.
-    #[must_use]
     pub fn asking(&self) -> Option<(&ToolCall, &str)> {
         self.calls.iter().find_map(|open| {
             let CallProgress::Asks { question, form: None } = &open.progress else { return None };
@@ -302,7 +290,7 @@ impl Batch {
     }
 
     /// Adds a paragraph of Hob's to what the model reads of a settled call.
-    pub fn add_below(&mut self, id: &CallId, words: &str) {
+    pub(crate) fn add_below(&mut self, id: &CallId, words: &str) {
         if let Some(OpenCall { progress: CallProgress::Finished(result), .. }) = self.find(id) {
             result.text.extend(["\n\n", words]);
         }
@@ -329,7 +317,6 @@ impl Batch {
     }
 
     /// The messages it becomes; what is not settled gets `unsettled` as its result, so that pairs are never halved.
-    #[must_use]
     pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
         // A result bears the name that its call was written under: some providers pair them by it.
         let written: Vec<String> = reply_calls(&self.reply).map(|call| call.name.clone()).collect();

@@ -46,7 +46,6 @@ pub(super) fn on_cancel(run: &mut ActiveState, reason: CancelReason) -> Vec<Effe
 
 impl ActiveState {
     /// The tools that are at work now and have an effect: they are not cut in two unless it is to be at once.
-    #[must_use]
     pub fn effects_under_way(&self) -> Vec<&str> {
         let Phase::Acting(batch) = &self.phase else { return Vec::new() };
         let lasting = batch.calls.iter().filter(|open| is_running(open) && has_effect(self, open));

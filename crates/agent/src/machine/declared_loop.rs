@@ -23,7 +23,7 @@ use hob_core::domain::money::Money;
 use hob_model::message::{Completion, Message, ReplyPart, StopReason, reply_text};
 
 /// For the model: it stopped without having come to a declared end (row D7).
-pub const NUDGE: &str = "[This task is not at its end yet, and your reply called no tool. Go on with the next step; say \
+pub(crate) const NUDGE: &str = "[This task is not at its end yet, and your reply called no tool. Go on with the next step; say \
      that it is done, in the words agreed upon, only when it is.]";
 /// For the person: a tool's result ended the loop, and neither it nor the model had words.
 const ENDED: &str = "The task has come to its declared end.";

@@ -20,9 +20,8 @@ use hob_core::domain::ids::CallId;
 
 /// Agents whose calls were given back, in the order of their numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct DetachedAgents(Vec<DetachedAgent>);
+pub(crate) struct DetachedAgents(Vec<DetachedAgent>);
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct DetachedAgent {
     /// The call that handed the task on: by it the agent's end is known.
@@ -46,20 +45,17 @@ pub(super) enum ReportTarget {
 
 impl DetachedAgents {
     /// Is there none?
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// How many are at work.
-    #[must_use]
-    pub fn at_work(&self) -> usize {
+    pub(crate) fn at_work(&self) -> usize {
         self.0.iter().filter(|agent| !agent.is_done && agent.awaited_by.is_none()).count()
     }
 
     /// The call that handed on what the agent does for which `call` waits.
-    #[must_use]
-    pub fn awaited(&self, call: &CallId) -> Option<&CallId> {
+    pub(crate) fn awaited(&self, call: &CallId) -> Option<&CallId> {
         self.0.iter().find(|agent| agent.awaited_by.as_ref() == Some(call)).map(|agent| &agent.call)
     }
 
@@ -95,8 +91,7 @@ impl DetachedAgents {
     }
 
     /// Is there a report that the model does not know of?
-    #[must_use]
-    pub fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         self.0.iter().any(|agent| agent.report.is_some() && !agent.is_told)
     }
 

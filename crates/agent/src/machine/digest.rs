@@ -14,7 +14,6 @@ pub struct Digest(pub String);
 
 impl Digest {
     /// The digest of `parts` under `scheme`; lengths go in as well, so that moving a boundary changes it.
-    #[must_use]
     pub fn of(scheme: &str, parts: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {
@@ -25,7 +24,6 @@ impl Digest {
     }
 
     /// The part before the colon.
-    #[must_use]
     pub fn scheme(&self) -> &str {
         self.0.split(':').next().unwrap_or_default()
     }

@@ -34,9 +34,9 @@ pub const LATE: &str =
 pub const EXPIRED: &str = "Nobody said in time whether to keep what I had changed in the workspace, so I have thrown it away. \
      If it is still wanted, say it again.";
 /// For the person, below a notice: the run ended before they were asked.
-pub const NOT_KEPT: &str = "What I had changed in the workspace was not kept.";
+pub(crate) const NOT_KEPT: &str = "What I had changed in the workspace was not kept.";
 /// For the model, in the history: the same.
-pub const UNSETTLED: &str = "[What was changed in the draft of the workspace was not kept.]";
+pub(crate) const UNSETTLED: &str = "[What was changed in the draft of the workspace was not kept.]";
 
 /// Can this run's draft be settled at all? Without the tool nothing is contained.
 fn is_settleable(run: &ActiveState) -> bool {
@@ -49,7 +49,6 @@ pub(super) fn is_contained(run: &ActiveState, known: &Assessment) -> bool {
 }
 
 /// Where a call of the open batch works.
-#[must_use]
 pub fn place_of(run: &ActiveState, call: &CallId) -> DraftUse {
     let Phase::Acting(batch) = &run.phase else { return DraftUse::AtOnce };
     let Some(open) = batch.get(call) else { return DraftUse::AtOnce };

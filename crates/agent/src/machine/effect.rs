@@ -78,7 +78,7 @@ pub struct FallbackChain {
     pub forced: bool,
     /// The model asked now has refused it with its pictures, and is asked without them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub blinded: bool,
+    pub(crate) blinded: bool,
 }
 
 /// Something to be done by the driver.
@@ -114,8 +114,7 @@ pub enum Effect {
 
 impl Effect {
     /// The event that records its start, in the transaction of the event that caused it.
-    #[must_use]
-    pub fn start_record(&self) -> Option<Event> {
+    pub(crate) fn start_record(&self) -> Option<Event> {
         match self {
             Self::CallModel(call) => Some(Event::ModelAsked {
                 digest: call.digest.clone(),

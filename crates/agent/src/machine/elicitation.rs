@@ -26,7 +26,6 @@ impl OpenCall {
     }
 
     /// What the server of this try goes on with.
-    #[must_use]
     pub fn reply(&self, attempt: u32) -> Option<&ElicitReply> {
         self.answered.as_ref().filter(|known| known.form.attempt == attempt).map(|known| &known.reply)
     }

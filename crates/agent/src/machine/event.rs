@@ -54,7 +54,6 @@ pub enum Event {
     ModelAsked {
         /// What is asked, by hash.
         digest: Digest,
-        /// Whom.
         model: String,
         /// The tokens it will read, estimated: what it costs if its outcome is lost.
         input_estimate: u64,
@@ -144,7 +143,6 @@ pub enum Event {
     SummaryAsked {
         /// What is asked, by hash.
         digest: Digest,
-        /// Whom.
         model: String,
         /// The tokens it will read, estimated.
         input_estimate: u64,
@@ -224,7 +222,6 @@ pub enum Event {
 
 impl Event {
     /// The stored name of its kind.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Accepted(_) => "input.accepted",
@@ -273,7 +270,6 @@ impl Event {
     }
 
     /// Is this the record that an effect is started? Such events are derived by the machine, never by the world.
-    #[must_use]
     pub fn is_start_record(&self) -> bool {
         matches!(
             self,
@@ -287,7 +283,6 @@ impl Event {
     }
 
     /// Does it record what the machine saw or decided, with nothing to be performed for it (row B13)?
-    #[must_use]
     pub fn is_note(&self) -> bool {
         matches!(
             self,
@@ -341,17 +336,13 @@ pub enum ToolOutcome {
     MoreIterations { reason: String },
     /// It asks a person (row B15).
     Ask {
-        /// What.
         question: String,
         /// A tool's server asks it, for a call that goes on with the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Elicitation>>,
     },
     /// It wants something delivered: that is queued with this very record, once.
-    Deliver {
-        /// What, and where to.
-        delivery: DeliveryRequest,
-    },
+    Deliver { delivery: DeliveryRequest },
     /// It hands a task on to an agent.
     Spawn {
         /// What that is told.

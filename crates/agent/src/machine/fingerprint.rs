@@ -16,10 +16,9 @@ use crate::machine::state::State;
 use crate::machine::transcript::Transcript;
 
 /// The scheme of state hashes: hashes of different schemes are not compared.
-pub const STATE_SCHEME: &str = "state1";
+pub(crate) const STATE_SCHEME: &str = "state1";
 
 /// The hash of everything that decides how a run goes on.
-#[must_use]
 pub fn fingerprint(state: &State) -> Digest {
     Digest::of(STATE_SCHEME, &[&canonical_json(state).unwrap_or_default()])
 }

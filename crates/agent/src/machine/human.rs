@@ -127,7 +127,6 @@ pub enum Decision {
 
 impl Decision {
     /// The decisions a question offers, in the order of their numbers.
-    #[must_use]
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
             Question::Approval { beside, .. } if !beside.is_empty() => match beside.len() {
@@ -158,7 +157,6 @@ impl Decision {
         }
     }
 
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Happened => "it happened",
@@ -183,7 +181,6 @@ impl Decision {
     }
 
     /// Whether words that name none of the decisions are an answer too: a direction to take.
-    #[must_use]
     pub fn takes_words(question: &Question) -> bool {
         match question {
             Question::Asked { .. } | Question::ContextFull | Question::Circling { .. } => true,
@@ -198,7 +195,6 @@ impl Decision {
     }
 
     /// The decision that `text` names: by label, by number, or, for an approval, in a few more words.
-    #[must_use]
     pub fn parse(text: &str, question: &Question) -> Option<Self> {
         let offered = Self::offered(question);
         let labels: Vec<&str> = offered.iter().map(|decision| decision.label()).collect();
@@ -221,7 +217,6 @@ impl Decision {
     }
 
     /// Would `text` have decided a question that is over, and of which is known what could be chosen?
-    #[must_use]
     pub fn would_have_decided(text: &str, labels: &[&str]) -> bool {
         let in_words = || labels.contains(&Self::Approve.label()) && approval::words::decision(text).is_some();
         let of_several =

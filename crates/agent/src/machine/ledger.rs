@@ -28,7 +28,7 @@ struct ActionRecord {
 impl Ledger {
     /// Takes the calls of a batch that is being closed. What a guard kept from running, and what was never started, is
     /// no deed.
-    pub fn record_batch(&mut self, batch: &Batch, changes: impl Fn(&str) -> bool) {
+    pub(crate) fn record_batch(&mut self, batch: &Batch, changes: impl Fn(&str) -> bool) {
         for open in batch.calls.iter().filter(|open| changes(&open.call.name)) {
             let why = match &open.progress {
                 CallProgress::Queued | CallProgress::Held => continue,
@@ -50,35 +50,30 @@ impl Ledger {
     }
 
     /// Was nothing entered?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.deeds.is_empty()
     }
 
     /// Was anything changed?
-    #[must_use]
-    pub fn has_done(&self) -> bool {
+    pub(crate) fn has_done(&self) -> bool {
         self.deeds.iter().any(|deed| deed.fate == CallFate::Done)
     }
 
     /// Was nothing done, nothing tried in vain, and all that was wanted denied?
-    #[must_use]
-    pub fn is_only_denied(&self) -> bool {
+    pub(crate) fn is_only_denied(&self) -> bool {
         self.deeds.iter().all(|deed| deed.fate == CallFate::Denied)
     }
 
     /// What was not done, or perhaps not, by tool; none: nothing is missing. A call that was made again with success is
     /// made good.
-    #[must_use]
-    pub fn shortfall(&self) -> Option<String> {
+    pub(crate) fn shortfall(&self) -> Option<String> {
         let missing = |tool: &&str| self.of(tool).any(|(_, deed)| deed.fate != CallFate::Done);
         let told: Vec<String> = self.tools().into_iter().filter(missing).map(|tool| self.line(tool)).collect();
         (!told.is_empty()).then(|| format!("(By my record, not all of it was done. {}.)", told.join("; ")))
     }
 
     /// All of it, a line for each tool.
-    #[must_use]
-    pub fn summary_lines(&self) -> String {
+    pub(crate) fn summary_lines(&self) -> String {
         match self.listed() {
             Some(lines) => format!("By my record:\n{lines}"),
             None => "Done so far: nothing that changes anything.".to_owned(),
@@ -86,7 +81,6 @@ impl Ledger {
     }
 
     /// All of it, and nothing around; none: nothing was entered.
-    #[must_use]
     pub fn listed(&self) -> Option<String> {
         let lines: Vec<String> = self.tools().into_iter().map(|tool| format!("- {}", self.line(tool))).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))

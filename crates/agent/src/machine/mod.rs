@@ -196,7 +196,6 @@ impl Replay {
     }
 
     /// The state, or where the journal and the machine part ways. A journal may end with nothing open.
-    #[must_use]
     pub fn mismatch(&self) -> Option<JournalMismatch> {
         self.mismatch.clone().or_else(|| {
             self.expected.front().map(|expected| JournalMismatch {

@@ -14,8 +14,7 @@ use hob_model::tokens;
 
 impl ActiveState {
     /// The model call that is due now: for work, or to wrap up when a limit is reached.
-    #[must_use]
-    pub fn call_model(&self) -> ModelCall {
+    pub(crate) fn call_model(&self) -> ModelCall {
         let purpose = if self.soft_limit {
             ModelCallPurpose::WrapUpTime
         } else if declared_loop::declared_loop(self).is_none() && self.iterations >= self.limits.iterations {
@@ -27,7 +26,6 @@ impl ActiveState {
     }
 
     /// A model call for `purpose`.
-    #[must_use]
     pub fn call_for(&self, purpose: ModelCallPurpose) -> ModelCall {
         let label = self.models.get(self.model).cloned().unwrap_or_default();
         let choice = match (self.guard.force(), purpose) {
@@ -86,25 +84,21 @@ impl ActiveState {
     }
 
     /// The same, as the model asked now counts (row B14).
-    #[must_use]
-    pub fn calibrated(&self, counted: u64) -> u64 {
+    pub(crate) fn calibrated(&self, counted: u64) -> u64 {
         self.calibrated_by(self.model, counted)
     }
 
     /// The same, as the run's `model`th model counts.
-    #[must_use]
-    pub fn calibrated_by(&self, model: usize, counted: u64) -> u64 {
+    pub(crate) fn calibrated_by(&self, model: usize, counted: u64) -> u64 {
         self.billing.models.get(model).map_or(counted, |bill| counted.saturating_mul(bill.per_mille) / 1000)
     }
 
     /// What `usage` costs with the run's `model`th model; none: nobody knows.
-    #[must_use]
     pub fn price(&self, model: usize, usage: &Usage) -> Option<Money> {
         self.rates(model).map(|rates| price::cost(usage, &rates))
     }
 
     /// Are the prices of all its models known?
-    #[must_use]
     pub fn is_priced(&self) -> bool {
         (0..self.models.len()).all(|model| self.rates(model).is_some())
     }
@@ -115,7 +109,6 @@ impl ActiveState {
 
     /// What a reply is billed for: what its provider reports. Where it reports nothing, what the call was estimated to
     /// read, and what came: such a reply is not free.
-    #[must_use]
     pub fn billed(&self, call: &ModelCall, completion: &Completion) -> Usage {
         let usage = completion.usage;
         if usage.input_tokens > 0 {
@@ -126,7 +119,7 @@ impl ActiveState {
     }
 
     /// Nobody will learn what the model call in flight cost: its estimate stands in.
-    pub fn lose_call(&mut self) {
+    pub(crate) fn lose_call(&mut self) {
         if let Phase::Calling(call) = &self.phase {
             let lost = Usage { input_tokens: call.input_estimate, ..Usage::default() };
             self.cost = self.cost.plus(self.price(call.model, &lost).unwrap_or_default());
@@ -135,14 +128,12 @@ impl ActiveState {
     }
 
     /// What is set aside for the model call in flight.
-    #[must_use]
     pub fn open_reserve(&self) -> Option<Money> {
         self.open_call()?.reserve
     }
 
     /// The model call in flight.
-    #[must_use]
-    pub fn open_call(&self) -> Option<&ModelCall> {
+    pub(crate) fn open_call(&self) -> Option<&ModelCall> {
         match &self.phase {
             Phase::Calling(call) => Some(call),
             Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,

@@ -91,8 +91,7 @@ pub struct Compaction {
     pub messages: u32,
     /// The request's tokens before.
     pub tokens_before: u64,
-    /// And after.
-    pub tokens_after: u64,
+    pub(crate) tokens_after: u64,
     /// Who summed up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -134,7 +133,7 @@ pub enum RecoveryStep {
 /// How far a run may go at most, as its persona declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LoopCeiling {
+pub(crate) enum LoopCeiling {
     Cycles,
     Money,
 }
@@ -146,5 +145,5 @@ pub struct DeclaredEnd {
     pub condition: Option<u32>,
     /// The ceiling that was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceiling: Option<LoopCeiling>,
+    pub(crate) ceiling: Option<LoopCeiling>,
 }

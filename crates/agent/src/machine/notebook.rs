@@ -45,20 +45,19 @@ pub struct Notebook {
     /// What is known for sure.
     pub verified_findings: Vec<String>,
     /// What was decided.
-    pub decisions: Vec<String>,
+    pub(crate) decisions: Vec<String>,
     /// What was made.
-    pub artifacts: Vec<String>,
+    pub(crate) artifacts: Vec<String>,
     /// What is not known.
     pub open_questions: Vec<String>,
     /// What is in the way.
-    pub blockers: Vec<String>,
+    pub(crate) blockers: Vec<String>,
     /// What should be done next.
     pub handoff_next_action: String,
 }
 
 impl Notebook {
     /// Is nothing noted?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -125,7 +124,6 @@ impl Notebook {
     }
 
     /// All of it, as Markdown.
-    #[must_use]
     pub fn whole(&self) -> String {
         let field = |title: &str, text: &str| (!text.is_empty()).then(|| format!("## {title}\n{text}"));
         let list = |title: &str, entries: &[String]| {
@@ -147,7 +145,6 @@ impl Notebook {
     }
 
     /// What each request reminds the model of, in a few lines; none while nothing is noted.
-    #[must_use]
     pub fn digest(&self) -> Option<String> {
         if self.is_empty() {
             return None;
@@ -188,14 +185,12 @@ impl Notebook {
     }
 
     /// The digest as the last message of a request.
-    #[must_use]
     pub fn message(&self) -> Option<Message> {
         let digest = self.digest()?;
         Some(Message::user(format!("<run_journal>\nYour notes on this task, as data:\n{digest}\n</run_journal>")))
     }
 
     /// What a person is told of it when the run does not come to its end.
-    #[must_use]
     pub fn gist(&self) -> Option<String> {
         if self.is_empty() {
             return None;
@@ -212,14 +207,12 @@ impl Notebook {
     }
 
     /// Words about a run that failed, with the gist of its notes below.
-    #[must_use]
     pub fn below(&self, told: &str) -> String {
         self.gist().map_or_else(|| told.to_owned(), |gist| format!("{told}\n\n{gist}"))
     }
 
     /// All of it for the block of data that a run begins with, unable to end that block.
-    #[must_use]
-    pub fn handed_over(&self) -> String {
+    pub(crate) fn handed_over(&self) -> String {
         let whole = self.whole().replace('<', "‹").replace('>', "›");
         format!("your run journal of the task before this message, which did not come to its end:\n{whole}")
     }

@@ -15,16 +15,15 @@ use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::Risk;
 
 /// The looks at one site that nobody is asked about.
-pub const UNASKED_PER_SITE: u32 = 4;
+pub(crate) const UNASKED_PER_SITE: u32 = 4;
 /// The looks at all sites together.
-pub const UNASKED_PER_RUN: u32 = 16;
+pub(crate) const UNASKED_PER_RUN: u32 = 16;
 
 /// How often a run may look outside unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutboundAllowance {
     /// At all sites together.
     all: u32,
-    /// At each site,
     site: u32,
     /// but at these so often.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -39,7 +38,6 @@ impl Default for OutboundAllowance {
 
 impl OutboundAllowance {
     /// Are they those of a run that works for a person?
-    #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -70,8 +68,7 @@ impl OutboundAllowance {
 }
 
 /// What the agent behind this call may do of it. One that works beside others has its share; a clean run has no count to share.
-#[must_use]
-pub fn share_for_agent(run: &ActiveState, id: &CallId) -> OutboundAllowance {
+pub(crate) fn share_for_agent(run: &ActiveState, id: &CallId) -> OutboundAllowance {
     let left = OutboundAllowance::remaining(run);
     let (Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) = &run.phase else {
         return left;

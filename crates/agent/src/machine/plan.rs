@@ -47,7 +47,7 @@ pub struct RunPlan {
     /// Whose words each result is that nobody vouches for, since there is a plan.
     pub read: BTreeMap<CallId, OriginSource>,
     /// What was done unasked because it was planned, in words.
-    pub spared: Vec<String>,
+    pub(crate) spared: Vec<String>,
     /// What calls have found that the plan names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<FoundArgument>,
@@ -64,13 +64,11 @@ pub struct FoundArgument {
 
 impl RunPlan {
     /// Is nothing planned?
-    #[must_use]
     pub fn is_none(&self) -> bool {
         self.steps.is_empty() && self.spared.is_empty()
     }
 
     /// The step that a call was taken for, and what of the call nobody has said; none: it was not planned.
-    #[must_use]
     pub fn doubts(&self, open: &OpenCall) -> Option<Vec<UnvouchedValue>> {
         let index = open.planned?;
         // What is found says nothing of money.
@@ -336,7 +334,6 @@ pub(super) fn spared(run: &ActiveState, open: &OpenCall) -> Option<String> {
 }
 
 /// What is planned, a line for each call; for people.
-#[must_use]
 pub fn steps(run: &ActiveState) -> Vec<String> {
     let argument = |planned: &PlannedArgument| match &planned.value {
         PlannedValue::Is { written, whence: Some(whence) } => {
@@ -356,8 +353,7 @@ pub fn steps(run: &ActiveState) -> Vec<String> {
 }
 
 /// Why a call with an effect was or was not taken for planned, for people; none: nothing is planned, or it only looks.
-#[must_use]
-pub fn plan_explanation(run: &ActiveState, open: &OpenCall) -> Option<String> {
+pub(crate) fn plan_explanation(run: &ActiveState, open: &OpenCall) -> Option<String> {
     let is_look = open.assessed.as_ref().is_some_and(|known| known.risk.is_read());
     if run.intent.steps.is_empty() || is_look || open.call.name == PLAN {
         return None;
@@ -372,7 +368,6 @@ pub fn plan_explanation(run: &ActiveState, open: &OpenCall) -> Option<String> {
 }
 
 /// What was planned and done in a run, and what it has read, for people; empty: nothing was planned.
-#[must_use]
 pub fn plan_report(run: &ActiveState) -> Vec<String> {
     if run.intent.is_none() {
         return Vec::new();

@@ -113,7 +113,7 @@ pub struct CallConcern {
     pub scope: String,
     /// Whether "yes, for this run" can be said.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub this_run: bool,
+    pub(crate) this_run: bool,
     /// Whether only an owner may say yes: who asked for it is not to be relied on either.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub owners: bool,

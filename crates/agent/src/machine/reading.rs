@@ -53,7 +53,6 @@ pub struct Reading {
 
 impl Reading {
     /// What the reader is told about what was found.
-    #[must_use]
     pub fn mission(&self, run: RunId, call: &CallId, found: &str) -> Mission {
         let (question, form) = (&self.question, self.form.told());
         let task = format!(
@@ -64,13 +63,11 @@ impl Reading {
 }
 
 /// Does a reader get what this open call finds?
-#[must_use]
 pub fn is_read(run: &ActiveState, id: &CallId) -> bool {
     of(run, id).is_some()
 }
 
 /// The question about what this call of the open batch finds, where the reader is to begin or at work.
-#[must_use]
 pub fn waiting<'a>(run: &'a ActiveState, id: &CallId) -> Option<&'a Reading> {
     of(run, id).filter(|(open, _)| open.progress == CallProgress::Child).map(|(_, reading)| reading)
 }
@@ -84,7 +81,6 @@ fn of<'a>(run: &'a ActiveState, id: &CallId) -> Option<(&'a OpenCall, &'a Readin
 }
 
 /// The words that a reader may be given.
-#[must_use]
 pub fn found(outcome: &ToolOutcome) -> Option<&str> {
     if let ToolOutcome::Text { text, is_error: false }
     | ToolOutcome::Seen { text, is_error: false, .. }

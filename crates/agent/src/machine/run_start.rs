@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::machine::compaction::Pin;
+use crate::machine::compaction::PinnedResult;
 use crate::machine::digest::Digest;
 use crate::machine::notebook::Notebook;
 use crate::machine::policy::Policy;
@@ -94,14 +94,12 @@ impl RecallRecord {
     pub const WORDS: &str = "words";
 
     /// A fact, by itself.
-    #[must_use]
-    pub fn of_fact(fact: FactId, score: i64) -> Self {
+    pub(crate) fn of_fact(fact: FactId, score: i64) -> Self {
         Self { memory: None, fact: Some(fact), answer: None, leg: Leg::Fact, score, parts: BTreeMap::new(), ask: false }
     }
 
     /// Was it looked for, and not merely there in any case? Only that raises its importance.
-    #[must_use]
-    pub fn is_use(&self) -> bool {
+    pub(crate) fn is_use(&self) -> bool {
         match self.leg {
             Leg::Relevance => true,
             Leg::Fact => self.parts.contains_key(Self::WORDS),
@@ -120,7 +118,7 @@ pub struct ContextBudget {
     pub carried: Option<CarriedSummary>,
     /// The good results of tools in the history that goes along, each tool's in order (row B4).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pins: Vec<Pin>,
+    pub pins: Vec<PinnedResult>,
     /// The cheap model that sums up; its bill stands behind those of the run's models. None: the run's own does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summariser: Option<String>,
@@ -231,16 +229,16 @@ impl RulesEdition {
     pub const LISTED: Self = Self(1);
     /// A link, an address or a long number in what a planned call says is asked about like what steers it (row N16). Before it, such a
     /// text could hold whatever was read.
-    pub const LEADS: Self = Self(2);
+    pub(crate) const LEADS: Self = Self(2);
     /// A call whose answer no reader has read counts as made, the answer to another question is news, and no source is lost where a
     /// taint is full (row N16).
     pub const MADE: Self = Self(3);
     /// A reply such as *I sent nothing* claims no deed (row E10).
-    pub const NAUGHT: Self = Self(4);
+    pub(crate) const NAUGHT: Self = Self(4);
     /// What can be taken back is graded lower (row N16).
-    pub const UNDONE: Self = Self(5);
+    pub(crate) const UNDONE: Self = Self(5);
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::UNDONE;
+    pub(crate) const CURRENT: Self = Self::UNDONE;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

@@ -115,7 +115,7 @@ pub struct ActiveState {
     /// What of the history and the transcript is shown.
     pub view: ContextView,
     /// What was done to keep it within the window.
-    pub course: CompactionState,
+    pub(crate) course: CompactionState,
     /// Who Hob is in it.
     pub persona: Option<RunPersona>,
     /// What was said in it.
@@ -159,9 +159,9 @@ pub struct ActiveState {
     #[serde(skip_serializing_if = "ClaimCheck::is_unasked")]
     pub truth: ClaimCheck,
     /// The system prompt's hash that the run is known to go on with.
-    pub system_seen: Digest,
+    pub(crate) system_seen: Digest,
     /// How often the process died since something new was learnt.
-    pub crashes: u32,
+    pub(crate) crashes: u32,
     /// The daemon stopped in good order: the next resumption follows no crash.
     pub suspended: bool,
     /// How many questions were asked; the last one's number.
@@ -173,12 +173,12 @@ pub struct ActiveState {
     pub notebook: Notebook,
     /// What its agents cost that are done.
     #[serde(skip_serializing_if = "is_nothing")]
-    pub agents_cost: Money,
+    pub(crate) agents_cost: Money,
     /// Agents that are at work and whose calls were given back.
     #[serde(skip_serializing_if = "DetachedAgents::is_empty")]
-    pub long_agents: DetachedAgents,
+    pub(crate) long_agents: DetachedAgents,
     /// Why the model was asked for its last turn, if it was: what follows completes nothing.
-    pub last_turn: Option<ModelCallPurpose>,
+    pub(crate) last_turn: Option<ModelCallPurpose>,
     /// How often it spoke to a person.
     pub told: u32,
     /// Where it stands.
@@ -255,7 +255,6 @@ pub enum ResumePoint {
 
 impl ActiveState {
     /// A run that just got the lane, with its first message said.
-    #[must_use]
     pub fn begin(input: AcceptedInput, begun: RunStart) -> Self {
         let mut transcript = Transcript::default();
         // A word about the conversation is no part of it.
@@ -329,7 +328,6 @@ impl ActiveState {
         active
     }
 
-    #[must_use]
     pub fn end(&self) -> Option<&RunEnd> {
         match &self.phase {
             Phase::Done(end) => Some(end),
@@ -340,7 +338,6 @@ impl ActiveState {
 
 impl State {
     /// The state as the `runs` table shows it.
-    #[must_use]
     pub fn status(&self) -> Status {
         match self {
             Self::Empty | Self::Queued(_) => Status::Queued,
@@ -354,7 +351,6 @@ impl State {
     }
 
     /// The run, once it has begun.
-    #[must_use]
     pub fn active(&self) -> Option<&ActiveState> {
         match self {
             Self::Empty | Self::Queued(_) | Self::Closed(_) => None,

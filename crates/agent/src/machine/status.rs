@@ -25,7 +25,6 @@ pub enum Status {
 
 impl Status {
     /// The stored name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -40,7 +39,6 @@ impl Status {
     }
 
     /// The state that an end leaves.
-    #[must_use]
     pub fn of(end: &RunEnd) -> Self {
         match end {
             RunEnd::Completed => Self::Completed,
@@ -51,8 +49,7 @@ impl Status {
         }
     }
 
-    #[must_use]
-    pub fn is_final(self) -> bool {
+    pub(crate) fn is_final(self) -> bool {
         match self {
             Self::Queued | Self::Running | Self::Waiting => false,
             Self::Completed | Self::Cancelled | Self::Failed | Self::Withdrawn | Self::Joined => true,

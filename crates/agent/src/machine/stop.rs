@@ -74,8 +74,7 @@ pub enum CancelReason {
 
 impl CancelReason {
     /// Is what has an effect cut off as well? Otherwise it ends by itself, or at its timeout: half an effect helps nobody.
-    #[must_use]
-    pub fn is_at_once(self) -> bool {
+    pub(crate) fn is_at_once(self) -> bool {
         match self {
             Self::StoppedNow { .. } | Self::HardLimit | Self::Reset { .. } => true,
             Self::Stopped { .. } | Self::Interrupted { .. } => false,

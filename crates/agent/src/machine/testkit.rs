@@ -109,7 +109,7 @@ impl Script {
 }
 
 /// Every call has exactly one result, right behind it.
-pub fn assert_legal(run: &ActiveState) {
+pub(crate) fn assert_legal(run: &ActiveState) {
     let mut owed: Vec<&CallId> = Vec::new();
     for message in run.transcript.messages() {
         match message {

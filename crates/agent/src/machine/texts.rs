@@ -21,25 +21,23 @@ use hob_model::message::{Message, ToolResult};
 const HANDOFF_CALLS_MAX: usize = 20;
 
 /// For the model: a call that the run's end cut off.
-pub const STOPPED: &str = "Stopped by the user before it finished; it may have had a part of its effect.";
+pub(crate) const STOPPED: &str = "Stopped by the user before it finished; it may have had a part of its effect.";
 /// For the model: a call that was cut off otherwise.
 pub const INTERRUPTED: &str = "Interrupted before it finished; it may have had a part of its effect.";
 /// For the model: a call that the run's end left unstarted.
-pub const NOT_STARTED: &str = "Not run: the task ended before its turn came.";
+pub(crate) const NOT_STARTED: &str = "Not run: the task ended before its turn came.";
 /// For the model: a person vouches for a call whose record was lost.
-pub const HAPPENED: &str = "This call took effect; a person confirmed it. Its output was lost.";
+pub(crate) const HAPPENED: &str = "This call took effect; a person confirmed it. Its output was lost.";
 /// For the model, before the pictures that a result brought.
-#[must_use]
 pub fn pictures(tool: &str) -> String {
     format!("[The pictures in what {tool} answered, which nobody here has said:]")
 }
 
 /// For the person: a file that was to be sent.
-pub const FILE_GONE: &str = "(A file was to be sent here, but it has been deleted meanwhile.)";
+pub(crate) const FILE_GONE: &str = "(A file was to be sent here, but it has been deleted meanwhile.)";
 
 /// For the person: a file that was to be sent, and that is more than its channel takes, with the words under it.
-#[must_use]
-pub fn file_too_big(name: &str, under: &str, bytes: i64, most: Option<u64>) -> String {
+pub(crate) fn file_too_big(name: &str, under: &str, bytes: i64, most: Option<u64>) -> String {
     let megabytes = |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
     let why = match most {
         Some(most) => {
@@ -52,43 +50,44 @@ pub fn file_too_big(name: &str, under: &str, bytes: i64, most: Option<u64>) -> S
 }
 
 /// For the model: a call of a run that was given up.
-pub const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known.";
+pub(crate) const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known.";
 /// For the model: a second question in one reply.
-pub const ONE_QUESTION: &str = "Only one question can be asked at a time. Ask again after the first is answered.";
+pub(crate) const ONE_QUESTION: &str =
+    "Only one question can be asked at a time. Ask again after the first is answered.";
 /// For the person: the model chose to say nothing, and something has to be told all the same.
 pub(super) const NOTHING_TO_ADD: &str = "I have nothing to add.";
 /// In the history: the model chose to say nothing (row E13).
-pub const SILENCE: &str = "[no reply needed]";
+pub(crate) const SILENCE: &str = "[no reply needed]";
 /// What a model says that has nothing to say (row E13).
 pub const SILENT: [&str; 2] = ["NO_REPLY", "[SILENT]"];
 /// The model sent neither words nor calls.
-pub const EMPTY_REPLY: &str = "the model answered nothing";
+pub(crate) const EMPTY_REPLY: &str = "the model answered nothing";
 /// For the model: its reply was cut off by the output limit (row E4).
-pub const GO_ON_TALKING: &str = "[Your reply was cut off by the output limit. Go on exactly where it stopped: repeat \
+pub(crate) const GO_ON_TALKING: &str = "[Your reply was cut off by the output limit. Go on exactly where it stopped: repeat \
      nothing, and say nothing about the interruption.]";
 /// For the model: under what failed (row E9).
-pub const AFTER_FAILURE: &str = "[It failed. Don't make results up: try another way, or say plainly what is not known or not \
+pub(crate) const AFTER_FAILURE: &str = "[It failed. Don't make results up: try another way, or say plainly what is not known or not \
      done.]";
 /// For the model: under what was denied (row E9).
-pub const AFTER_DENIAL: &str = "[It was denied. Don't try it again unless the user asks for it; say plainly that it was not \
+pub(crate) const AFTER_DENIAL: &str = "[It was denied. Don't try it again unless the user asks for it; say plainly that it was not \
      done.]";
 /// For the person: the hard limit.
-pub const HARD_LIMIT: &str = "I ran out of time on this and stopped. What was done so far is in our conversation; \
+pub(crate) const HARD_LIMIT: &str = "I ran out of time on this and stopped. What was done so far is in our conversation; \
      send a message to go on from there.";
 /// For the person: this Hob cannot read the run's record.
-pub const PARKED: &str = "My record of this message cannot be read by the version of me that runs now, so I have put it \
+pub(crate) const PARKED: &str = "My record of this message cannot be read by the version of me that runs now, so I have put it \
      aside; the log has the details. I go on with it as soon as a version runs that can read it. To give it up, say /stop.";
 /// For the person: they gave a run up.
 pub const GIVEN_UP: &str = "Given up. Nothing more happens for that message.";
 /// Above a question that is put again.
-pub const STILL_OPEN: &str = "I am still waiting for an answer to this.";
+pub(crate) const STILL_OPEN: &str = "I am still waiting for an answer to this.";
 /// Below a question that only an owner may answer.
-pub const FOR_OWNERS: &str = "Only an owner can answer this.";
+pub(crate) const FOR_OWNERS: &str = "Only an owner can answer this.";
 /// For the model: the last turn, because of time.
-pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longer available. Tell the user plainly what \
+pub(crate) const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longer available. Tell the user plainly what \
      has been done, what has not, and what should happen next.";
 /// For the model: the last turn, because of iterations.
-pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
+pub(crate) const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
      plainly what has been done, what has not, and what should happen next.";
 
 /// For the model: below the result of a call that nobody was asked about, because it was planned (row N16).
@@ -97,15 +96,13 @@ pub(super) fn spared(told: &str) -> String {
 }
 
 /// For the model: what it wanted delivered stands in the outbox, and whether it arrives is not known yet.
-#[must_use]
 pub fn queued(delivery: &DeliveryRequest) -> String {
     let what = if delivery.file.is_some() { "The file" } else { "The message" };
     format!("{what} is queued for delivery to {}; it is sent as soon as the platform takes it.", delivery.name)
 }
 
 /// Whether words that are still coming may turn out to be silence (row E13).
-#[must_use]
-pub fn may_be_silence(words: &str) -> bool {
+pub(crate) fn may_be_silence(words: &str) -> bool {
     let begun = words.trim_start();
     SILENT.iter().any(|word| word.starts_with(begun) || begun.trim_end() == *word)
 }
@@ -181,7 +178,6 @@ pub(super) fn tried(text: &str, attempts: u32) -> String {
 }
 
 /// A message that joined on the way; another person's carries their name.
-#[must_use]
 pub fn steered(steered: &SteeringMessage, requester: UserId) -> String {
     if steered.principal.user == requester {
         steered.text.clone()
@@ -217,7 +213,6 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
 pub struct FallbackModel {
     /// The one that should.
     pub first: String,
-    /// The one that does.
     pub by: String,
 }
 
@@ -225,7 +220,6 @@ pub struct FallbackModel {
 ///
 /// `told` is the stand-in that it knows of. Once for each change, not with each answer, and not where another model is
 /// wanted first.
-#[must_use]
 pub fn stand_in(first: &str, by: &str, failure: Option<&ModelFailure>, told: Option<&FallbackModel>) -> Option<String> {
     match told {
         Some(told) if told.by == by => None,
@@ -356,7 +350,6 @@ pub(super) fn lost_beginning(mismatch: &JournalMismatch) -> String {
 }
 
 /// The words of a question; the decisions it offers are listed by number beneath.
-#[must_use]
 pub fn question(question: &Question) -> String {
     match question {
         Question::Asked { text, .. } => text.clone(),

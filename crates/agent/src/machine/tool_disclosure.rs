@@ -36,8 +36,7 @@ struct ForReader {
 
 /// The call that is meant by one that the model wrote, where it may call these tools; and what a reader is asked about its result,
 /// in which form.
-#[must_use]
-pub fn resolve_call(call: &ToolCall, tools: &BTreeMap<String, ToolFacts>) -> (ToolCall, Option<(String, Form)>) {
+pub(crate) fn resolve_call(call: &ToolCall, tools: &BTreeMap<String, ToolFacts>) -> (ToolCall, Option<(String, Form)>) {
     let call = inner(call, tools).unwrap_or_else(|| call.clone());
     match for_reader(&call, tools) {
         Some((resolve_call, asked)) => (resolve_call, Some(asked)),

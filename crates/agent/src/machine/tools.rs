@@ -108,7 +108,6 @@ pub(super) fn on_finished(
 
 impl ToolOutcome {
     /// Its words, as the envelope keeps them, and whether it is a failure.
-    #[must_use]
     pub fn words(&self) -> (&str, bool) {
         match self {
             Self::Text { text, is_error } | Self::Seen { text, is_error, .. } => (text, *is_error),

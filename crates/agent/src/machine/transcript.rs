@@ -8,7 +8,7 @@ use hob_model::message::Message;
 use hob_model::tokens;
 
 /// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
-pub const REQUEST_SCHEME: &str = "request1";
+pub(crate) const REQUEST_SCHEME: &str = "request1";
 
 /// A message of the transcript.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,6 @@ impl Default for Transcript {
 
 impl Transcript {
     /// The messages, oldest first.
-    #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -54,19 +53,16 @@ impl Transcript {
     }
 
     /// The hash of all of it, in order.
-    #[must_use]
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
 
     /// Its size as it is stored.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Its tokens, as counted here.
-    #[must_use]
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
@@ -77,12 +73,12 @@ impl Transcript {
     }
 
     /// Adds a person's words.
-    pub fn push_from(&mut self, user: UserId, text: String) {
+    pub(crate) fn push_from(&mut self, user: UserId, text: String) {
         self.push_said(user, Message::user(text));
     }
 
     /// Adds what a person said, with what came along.
-    pub fn push_said(&mut self, user: UserId, message: Message) {
+    pub(crate) fn push_said(&mut self, user: UserId, message: Message) {
         self.add(message, Some(user));
     }
 

@@ -49,21 +49,18 @@ pub struct UndoState {
 
 impl UndoState {
     /// Is there nothing?
-    #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// Is it a call whose effect can be taken back, by all that is known before it is made?
-#[must_use]
 pub fn counts(run: &ActiveState, tool: &str, known: &Assessment) -> bool {
     known.undoable && run.rules >= RulesEdition::UNDONE && !run.undo.broken.contains(tool)
 }
 
 /// Was it planned but for values that the plan left open, and can it be taken back, whatever these are?
-#[must_use]
-pub fn covers_open_values(run: &ActiveState, open: &OpenCall) -> bool {
+pub(crate) fn covers_open_values(run: &ActiveState, open: &OpenCall) -> bool {
     let is_counted = open.assessed.as_ref().is_some_and(|known| counts(run, &open.call.name, known));
     is_counted && plan::leads_nobody_on(run, open)
 }

@@ -65,7 +65,6 @@ pub struct AgentSpawn {
 }
 
 /// What a step that led from `before` to `after` changes for others; `seq` is the number of its first event.
-#[must_use]
 pub fn changes(key: &RunKey, seq: i64, before: &State, after: &State, step: &Step) -> Vec<AgentChange> {
     let mut changes = Vec::new();
     for (event, seq) in step.events.iter().zip(seq..) {

@@ -43,13 +43,11 @@ pub struct QuestionPress {
 
 impl QuestionPress {
     /// What the button carries.
-    #[must_use]
     pub fn token(&self) -> String {
         format!("q:{}:{}:{}", self.run, self.question, self.choice)
     }
 
     /// The press that a token stands for.
-    #[must_use]
     pub fn parse(token: &str) -> Option<Self> {
         let mut parts = token.strip_prefix("q:")?.split(':');
         let press = Self {
@@ -76,7 +74,6 @@ impl UndoPress {
     }
 
     /// The press that a token stands for.
-    #[must_use]
     pub fn parse(token: &str) -> Option<Self> {
         Some(Self { run: RunId(token.strip_prefix("u:")?.parse().ok()?) })
     }

@@ -35,7 +35,6 @@ impl AfterFailure {
     pub const ALL: [Self; 3] = [Self::Resume, Self::TryAgain, Self::LetBe];
 
     /// What its button says.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Resume => "Resume",
@@ -45,7 +44,6 @@ impl AfterFailure {
     }
 
     /// What is said of it once it is decided.
-    #[must_use]
     pub fn said(self) -> &'static str {
         match self {
             Self::Resume => "resumed",
@@ -55,7 +53,6 @@ impl AfterFailure {
     }
 
     /// What these words name: its label or its number, perhaps said to Hob by name.
-    #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         let said = match text.split_once(char::is_whitespace) {
             Some((name, rest)) if name.starts_with('@') => rest,
@@ -80,14 +77,12 @@ pub struct FailurePress {
 
 impl FailurePress {
     /// What the button carries.
-    #[must_use]
     pub fn token(self) -> String {
         let number = AfterFailure::ALL.into_iter().position(|choice| choice == self.choice).map_or(0, |at| at + 1);
         format!("f:{}:{number}", self.run)
     }
 
     /// The press that a token stands for.
-    #[must_use]
     pub fn parse(token: &str) -> Option<Self> {
         let (run, number) = token.strip_prefix("f:")?.split_once(':')?;
         let index = number.parse::<usize>().ok()?.checked_sub(1)?;
@@ -109,7 +104,6 @@ pub struct FailurePanel {
 impl FailurePanel {
     /// The panel of a run that failed; none: it came to its end, works for nobody who could decide, or had done nothing
     /// yet, so that there is nothing to go on from: its message can be sent again.
-    #[must_use]
     pub fn of(run: &ActiveState) -> Option<Self> {
         if !matches!(run.end(), Some(RunEnd::Failed { .. }))
             || run.input.order != RunKind::Answer

@@ -170,7 +170,6 @@ impl AskedThread {
     }
 
     /// The one that this place claims to be: whether Hob has asked there, [`AskedThread::choices_asked_in`] says.
-    #[must_use]
     pub fn of(place: &Conversation) -> Option<Self> {
         let name = place.chat.strip_suffix(ASKED).filter(|_| place.channel == ChannelKind::Email)?;
         let mut parts = name.strip_prefix("run-")?.splitn(3, '-');
@@ -185,7 +184,6 @@ impl AskedThread {
     }
 }
 
-/// A question for the owners.
 pub(super) struct OwnerQuestion<'a> {
     /// The event's number.
     pub(super) seq: i64,

@@ -309,7 +309,6 @@ pub struct OutgoingText<'a> {
 
 impl<'a> OutgoingText<'a> {
     /// Hob's own words, beside what the run answers.
-    #[must_use]
     pub fn note(text: &'a str) -> Self {
         Self { text, form: TextFormat::Plain, choices: &[], part: ChunkRole::Words }
     }

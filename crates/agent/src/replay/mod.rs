@@ -60,7 +60,6 @@ pub struct UnreadableRow {
 }
 
 /// What an event carries, in a line.
-#[must_use]
 pub fn line(event: &Event) -> String {
     tree::build::fields_of(event)
 }

@@ -84,7 +84,6 @@ impl LoadRequest {
 
 impl RunAt {
     /// What is to be read to tell what the model is asked at this point; none: the run has not begun.
-    #[must_use]
     pub fn load_request(&self) -> Option<LoadRequest> {
         let run = self.state.active()?;
         let (reader, context) = (run.input.principal.user, run.context.clone());
@@ -92,7 +91,6 @@ impl RunAt {
     }
 
     /// What the model is asked at this point, or would be if it were asked now; none: the run has not begun.
-    #[must_use]
     pub fn request(&self, material: &PromptInputs) -> Option<Request> {
         let run = self.state.active()?;
         Some(material.request_of(run, &due(run)))

@@ -25,7 +25,6 @@ pub struct StoryStep {
 }
 
 /// What was done, in order.
-#[must_use]
 pub fn story(tree: &RunTree) -> Vec<StoryStep> {
     let mut told: Vec<StoryStep> = Vec::new();
     for step in tree.cycles.iter().flat_map(steps) {

@@ -95,7 +95,6 @@ pub struct Cycle {
 /// One call of a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelRequest {
-    /// Whom.
     pub model: String,
     /// Why.
     pub purpose: Option<ModelCallPurpose>,

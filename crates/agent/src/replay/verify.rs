@@ -27,8 +27,9 @@ pub struct ReplayVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum HashVerdict {
-    /// They are the same.
-    Same { hash: Digest },
+    Same {
+        hash: Digest,
+    },
     /// The journal folds to another state than the one it was written with.
     Different {
         /// What was written down.
@@ -46,7 +47,6 @@ pub enum HashVerdict {
 
 impl ReplayVerdict {
     /// Checks a recorded run.
-    #[must_use]
     pub fn of(recorded: &RecordedRun) -> Self {
         let mut replay = Replay::default();
         let mut told = Vec::new();
@@ -70,7 +70,6 @@ impl ReplayVerdict {
     }
 
     /// Nothing speaks against the journal.
-    #[must_use]
     pub fn holds(&self) -> bool {
         let hash = match self.hash {
             HashVerdict::Same { .. } | HashVerdict::OtherScheme { .. } | HashVerdict::NotStored => true,

@@ -59,7 +59,6 @@ pub struct Difference {
     pub after: &'static str,
     /// What was decided.
     pub was: Vec<String>,
-    /// What would have been.
     pub would_be: Vec<String>,
 }
 
@@ -69,14 +68,12 @@ pub struct ChangedRequest {
     /// The number of the event that led to it.
     pub seq: i64,
     pub was: RequestEstimate,
-    /// As it would have been.
     pub would_be: RequestEstimate,
 }
 
 /// A call of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RequestEstimate {
-    /// Whom.
     pub model: String,
     /// The tokens it reads, estimated.
     pub estimate: u64,

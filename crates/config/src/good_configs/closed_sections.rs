@@ -61,8 +61,7 @@ const SECTIONS: [&str; 23] = [
 ];
 
 /// The sections that stay closed, for the places of problems in the file.
-#[must_use]
-pub fn sections_to_close<'a>(problems: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+pub(crate) fn sections_to_close<'a>(problems: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     problems.into_iter().filter_map(section).collect()
 }
 
@@ -129,7 +128,7 @@ fn steps(place: &str) -> Vec<String> {
 }
 
 /// Closes these sections in a config.
-pub fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
+pub(crate) fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
     for section in sections {
         let (first, name) =
             section.split_once('.').map_or((section.as_str(), None), |(first, name)| (first, Some(name)));

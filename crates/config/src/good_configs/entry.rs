@@ -15,7 +15,6 @@ const ABOUT: &str =
 /// What ends the header.
 const END: &str = "#\n";
 
-/// A good config.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoodConfig {
     /// The Hob that it ran on.
@@ -52,7 +51,6 @@ pub enum BrokenEntry {
 
 impl GoodConfig {
     /// This config, as it was loaded from `file`.
-    #[must_use]
     pub fn new(file: &Path, text: &Secret, config: &Config, when: Timestamp) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -65,14 +63,12 @@ impl GoodConfig {
     }
 
     /// The fingerprint of the source text.
-    #[must_use]
     pub fn text_print(&self) -> &str {
         &self.text_print
     }
 
     /// Whether the text means the same to this Hob, here, as it did then. Secrets do not count.
-    #[must_use]
-    pub fn means_same(&self, config: &Config) -> bool {
+    pub(crate) fn means_same(&self, config: &Config) -> bool {
         self.resolved_print == resolved(config)
     }
 

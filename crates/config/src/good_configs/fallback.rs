@@ -57,7 +57,6 @@ impl Fallback {
     }
 
     /// The same in words for whoever runs Hob: file, line, key, what was expected, what runs instead, what to do.
-    #[must_use]
     pub fn trouble(&self, since: Timestamp) -> Trouble {
         let rejected = match &self.rejected {
             LoadError::Invalid(problems) => some_of(problems),

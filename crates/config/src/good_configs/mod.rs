@@ -28,16 +28,13 @@ pub const KEPT: usize = 10;
 /// The folder in the data directory, for a config whose own folder is not Hob's.
 const SPARE: &str = "config";
 
-/// One that is kept, and where.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptConfig {
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
     pub good: GoodConfig,
 }
 
-/// All that are kept.
 #[derive(Debug, Clone, Default)]
 pub struct KeptConfigs {
     /// The newest first, each text once.
@@ -57,7 +54,6 @@ pub struct GoodConfigHistory {
 
 impl GoodConfigHistory {
     /// Of this file; `data_dir` is Hob's, if it is known.
-    #[must_use]
     pub fn of(file: &Path, data_dir: Option<&Path>) -> Self {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let beside = commit::folder(&file).to_owned();
@@ -66,7 +62,6 @@ impl GoodConfigHistory {
     }
 
     /// Of this file, for whoever may not be able to read it: wherever its data may be.
-    #[must_use]
     pub fn found(file: &Path, env: &Environment) -> Self {
         let mut history = Self::of(file, None);
         history.folders.extend(data_dir_notes::all(&history.file, env).into_iter().map(|dir| dir.join(SPARE)));
@@ -82,13 +77,11 @@ impl GoodConfigHistory {
     }
 
     /// The config file.
-    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
     /// Everything that is kept.
-    #[must_use]
     pub fn shelf(&self) -> KeptConfigs {
         let mut shelf = KeptConfigs::default();
         let (mut last, mut older) = (Vec::new(), Vec::new());
@@ -203,7 +196,6 @@ impl GoodConfigHistory {
 }
 
 /// The config file that is meant: the one that is named, else the first that is there or was, else where one belongs.
-#[must_use]
 pub fn place(named: Option<&Path>, env: &Environment) -> Option<PathBuf> {
     if let Some(named) = named.map(|path| env.seen_from_here(path)).or_else(|| env.path("HOB_CONFIG")) {
         return Some(named);

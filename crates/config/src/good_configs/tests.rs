@@ -37,7 +37,6 @@ impl Harness {
         GoodConfigHistory::found(&self.file(), &self.env())
     }
 
-    /// A config that was good at this minute.
     fn good(&self, minute: i64, text: &str) -> GoodConfig {
         let config = load::parse(&self.file(), text, &self.env()).unwrap_or_default();
         GoodConfig::new(&self.file(), &Secret::new(text.to_owned()), &config, at(minute))

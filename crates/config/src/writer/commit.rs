@@ -131,7 +131,7 @@ pub fn put(target: &Path, bytes: &[u8], witness: StepObserver<'_>) -> io::Result
 
 /// What a process left behind that ended in the middle: what is a text of its own is kept, for it may be somebody's.
 /// Only for who holds the lock.
-pub fn remove_leftovers(target: &Path, now: Timestamp) -> io::Result<()> {
+pub(crate) fn remove_leftovers(target: &Path, now: Timestamp) -> io::Result<()> {
     let prefix = prefix(target);
     let current = FileSnapshot::at(target)?;
     for entry in fs::read_dir(folder(target))? {
@@ -161,7 +161,7 @@ pub fn sweep(target: &Path) -> io::Result<()> {
 }
 
 /// The same in a folder in which all files are Hob's own, whatever they were to be called.
-pub fn sweep_all(folder: &Path) -> io::Result<()> {
+pub(crate) fn sweep_all(folder: &Path) -> io::Result<()> {
     sweep_these(folder, ".")
 }
 

@@ -76,7 +76,6 @@ pub enum WriteError {
 
 impl WriteError {
     /// Whether the file is no longer what the change was made from.
-    #[must_use]
     pub fn is_change(&self) -> bool {
         matches!(self, Self::Unwritable { source: CommitError::Changed, .. })
     }
@@ -92,13 +91,11 @@ pub struct PlannedChange {
 
 impl PlannedChange {
     /// The whole file after it. It may hold keys.
-    #[must_use]
     pub fn text(&self) -> &str {
         self.text.expose()
     }
 
     /// In words, a line for each edit: the key, what was there, what will be. Without secrets.
-    #[must_use]
     pub fn told(&self) -> String {
         self.told.join("\n")
     }
@@ -117,13 +114,11 @@ pub struct Writer {
 
 impl Writer {
     /// For this file, which need not be there yet. `environment` is what its `${NAME}` stand for.
-    #[must_use]
     pub fn new(file: PathBuf, environment: Environment, extra_check: ExtraCheck) -> Self {
         Self { file, environment, extra_check }
     }
 
     /// The file, as it was named.
-    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }

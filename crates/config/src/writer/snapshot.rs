@@ -12,7 +12,6 @@ const LINKS_MAX: usize = 40;
 /// What stands in a file's place.
 #[derive(Clone, PartialEq, Eq)]
 pub enum FileSnapshot {
-    /// Nothing.
     Nothing,
     /// A file with these bytes; of one that is bigger than any config, the first.
     File(Vec<u8>),
@@ -43,7 +42,6 @@ impl FileSnapshot {
     }
 
     /// Its text; none where nothing stands, or something that is not text.
-    #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::File(bytes) => std::str::from_utf8(bytes).ok(),
@@ -52,7 +50,6 @@ impl FileSnapshot {
     }
 
     /// In words, where it is not what it should be.
-    #[must_use]
     pub fn told(&self) -> &'static str {
         match self {
             Self::Nothing => "is not there",
@@ -76,7 +73,7 @@ impl std::fmt::Debug for FileSnapshot {
 ///
 /// # Errors
 /// When links lead in a circle, or one cannot be read.
-pub fn resolve_link(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve_link(path: &Path) -> io::Result<PathBuf> {
     let mut path = std::path::absolute(path)?;
     for _ in 0..LINKS_MAX {
         match fs::symlink_metadata(&path) {

@@ -33,7 +33,6 @@ pub const KNOWN: [(&str, &[&str]); 7] = [
 ];
 
 /// The headless mode of a known agent.
-#[must_use]
 pub fn known(name: &str) -> Option<&'static [&'static str]> {
     KNOWN.iter().find(|(known, _)| *known == name).map(|(_, command)| *command)
 }

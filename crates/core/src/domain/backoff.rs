@@ -17,7 +17,6 @@ impl Backoff {
     }
 
     /// Whether anything was waited for since all was well.
-    #[must_use]
     pub fn has_begun(&self) -> bool {
         self.0.is_some()
     }

@@ -22,7 +22,6 @@ pub struct Limit {
 
 impl Limit {
     /// At most `max` of `unit`, but never so few that one char would not fit.
-    #[must_use]
     pub const fn new(max: usize, unit: Unit) -> Self {
         let largest_char = match unit {
             Unit::Utf16 => 2,
@@ -40,18 +39,16 @@ impl Limit {
 
     /// Half of it: for what may double when it is written.
     #[must_use]
-    pub fn halved(self) -> Self {
+    pub(crate) fn halved(self) -> Self {
         Self::new(self.max / 2, self.unit)
     }
 
     /// How many units a message may have.
-    #[must_use]
     pub fn max(self) -> usize {
         self.max
     }
 
     /// The text's length in this limit's unit.
-    #[must_use]
     pub fn measure(self, text: &str) -> usize {
         match self.unit {
             _ if text.is_ascii() => text.len(),
@@ -62,7 +59,6 @@ impl Limit {
     }
 
     /// Whether the text is one message.
-    #[must_use]
     pub fn fits(self, text: &str) -> bool {
         self.measure(text) <= self.max
     }
@@ -193,7 +189,6 @@ const TERMINAL: Capabilities = Capabilities {
 
 impl Capabilities {
     /// Those of a platform.
-    #[must_use]
     pub const fn of(channel: ChannelKind) -> &'static Self {
         match channel {
             ChannelKind::Telegram => &TELEGRAM,
@@ -207,32 +202,27 @@ impl Capabilities {
     }
 
     /// Slack's, without blocks.
-    #[must_use]
     pub const fn slack_text() -> Self {
         // Slack asks for 4,000 in a message's text; it cuts at 40,000.
         Self { markup: Markup::SlackMrkdwn, limit: Some(Limit::new(4_000, Unit::Utf16)), ..SLACK }
     }
 
     /// A terminal of so many columns; of unknown width, lines are left as they are.
-    #[must_use]
     pub const fn terminal(styles: bool, columns: Option<usize>) -> Self {
         Self { markup: if styles { Markup::Ansi } else { Markup::Plain }, limit: None, columns, ..TERMINAL }
     }
 
     /// How long words for people may be that are not Markdown.
-    #[must_use]
     pub fn text_limit(&self) -> Limit {
         self.limit.unwrap_or(ROW)
     }
 
     /// How long the words under a file may be.
-    #[must_use]
     pub fn caption_limit(&self) -> Limit {
         self.caption.unwrap_or_else(|| self.text_limit())
     }
 
     /// Can it do this?
-    #[must_use]
     pub fn can(&self, feature: Feature) -> bool {
         self.features.contains(&feature)
     }

@@ -20,7 +20,6 @@ pub enum IntakeMode {
 
 impl IntakeMode {
     /// The name in the config, the database and the chat.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -36,7 +35,6 @@ impl IntakeMode {
     }
 
     /// The mode with this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Queue, Self::Steer, Self::Interrupt].into_iter().find(|mode| mode.as_str() == name)
     }
@@ -45,7 +43,6 @@ impl IntakeMode {
 /// Whether answers are spoken in a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum VoiceMode {
-    /// each
     On,
     /// none
     Off,
@@ -56,7 +53,6 @@ pub enum VoiceMode {
 
 impl VoiceMode {
     /// The name in the database and the chat.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::On => "on",
@@ -66,7 +62,6 @@ impl VoiceMode {
     }
 
     /// The mode with this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::On, Self::Off, Self::Auto].into_iter().find(|mode| mode.as_str() == name)
     }

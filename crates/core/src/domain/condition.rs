@@ -55,7 +55,6 @@ impl fmt::Display for SystemPart {
 /// What is wrong with a part. It holds no secret, and nothing that a stranger wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// Since when.
     pub since: Timestamp,
     /// What happened, and where, in one line.
     pub what: String,
@@ -106,19 +105,16 @@ impl Conditions {
     }
 
     /// Everything that is wrong now.
-    #[must_use]
     pub fn all(&self) -> BTreeMap<SystemPart, Trouble> {
         self.0.borrow().clone()
     }
 
     /// Whether a part is in trouble now.
-    #[must_use]
     pub fn has(&self, part: &SystemPart) -> bool {
         self.0.borrow().contains_key(part)
     }
 
     /// Hears of every change from now on.
-    #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<BTreeMap<SystemPart, Trouble>> {
         self.0.subscribe()
     }

@@ -40,7 +40,6 @@ struct Inner {
 
 impl ConfigStatusHandle {
     /// How it stands.
-    #[must_use]
     pub fn status(&self) -> ConfigStatus {
         self.0.now.borrow().clone()
     }
@@ -51,7 +50,6 @@ impl ConfigStatusHandle {
     }
 
     /// Hears of every change from now on.
-    #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<ConfigStatus> {
         self.0.now.subscribe()
     }
@@ -76,7 +74,6 @@ impl ConfigStatusHandle {
     }
 
     /// Who has asked since this was last called.
-    #[must_use]
     pub fn take_requesters(&self) -> Vec<Conversation> {
         std::mem::take(&mut lock(&self.0.asking))
     }

@@ -22,7 +22,6 @@ const FIELDS_MAX: usize = 20;
 const MESSAGE_CHARS_MAX: usize = 1_000;
 /// … of a page's address …
 const ADDRESS_CHARS_MAX: usize = 1_000;
-/// … and of an answer.
 const ANSWER_CHARS_MAX: usize = 4_000;
 /// Ends of names that lead into the house, or nowhere.
 const INNER_NAMES: [&str; 5] = [".local", ".localhost", ".internal", ".lan", ".home.arpa"];
@@ -32,14 +31,13 @@ const INNER_NAMES: [&str; 5] = [".local", ".localhost", ".internal", ".lan", ".h
 pub struct Elicitation {
     /// As the person reads it.
     pub question: String,
-    /// What is wanted.
-    pub wants: Wants,
+    pub wants: ElicitationKind,
 }
 
 /// What is wanted of the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Wants {
+pub enum ElicitationKind {
     /// That they fill in a form.
     Form {
         /// Its fields; none: a yes or a no.
@@ -53,7 +51,6 @@ pub enum Wants {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ElicitReply {
-    /// This.
     Accept {
         /// The form, filled in.
         content: Map<String, Value>,
@@ -87,7 +84,7 @@ pub struct NoAnswer(String);
 
 /// Whose question it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Asking<'a> {
+pub struct ElicitationSource<'a> {
     /// The server's name in the config.
     pub server: &'a str,
     /// What it says.
@@ -99,7 +96,7 @@ impl Elicitation {
     ///
     /// # Errors
     /// When it is none that a person could fill in in words, or asks for a secret.
-    pub fn form(asking: Asking<'_>, schema: &Value, order: &[String]) -> Result<Self, ElicitationError> {
+    pub fn form(asking: ElicitationSource<'_>, schema: &Value, order: &[String]) -> Result<Self, ElicitationError> {
         let properties = schema["properties"].as_object().ok_or(ElicitationError::Form)?;
         let required = schema["required"].as_array().into_iter().flatten();
         let required: Vec<&str> = required.filter_map(Value::as_str).collect();
@@ -117,14 +114,14 @@ impl Elicitation {
             }
             fields.push(field);
         }
-        Ok(Self { question: form_text(asking, &fields), wants: Wants::Form { fields } })
+        Ok(Self { question: form_text(asking, &fields), wants: ElicitationKind::Form { fields } })
     }
 
     /// A page that somebody is to look at.
     ///
     /// # Errors
     /// When it has no address that a person should open.
-    pub fn page(asking: Asking<'_>, address: &str) -> Result<Self, ElicitationError> {
+    pub fn page(asking: ElicitationSource<'_>, address: &str) -> Result<Self, ElicitationError> {
         let url = public_page(address).ok_or(ElicitationError::Address)?;
         let host = url.host_str().unwrap_or_default();
         let question = format!(
@@ -132,7 +129,7 @@ impl Elicitation {
              have done it, or `no`.",
             head(asking)
         );
-        Ok(Self { question, wants: Wants::Page })
+        Ok(Self { question, wants: ElicitationKind::Page })
     }
 
     /// What a person's words answer.
@@ -145,14 +142,14 @@ impl Elicitation {
         match (said.as_str(), &self.wants) {
             ("decline", _) => Ok(ElicitReply::Decline),
             ("cancel", _) => Ok(ElicitReply::Cancel),
-            (_, Wants::Form { fields }) if !fields.is_empty() => {
+            (_, ElicitationKind::Form { fields }) if !fields.is_empty() => {
                 if words.chars().count() > ANSWER_CHARS_MAX {
                     return Err(NoAnswer(format!("That is too long: at most {ANSWER_CHARS_MAX} characters.")));
                 }
                 let words = if said == "defaults" { "" } else { words };
                 Ok(ElicitReply::Accept { content: filled(fields, words)? })
             }
-            (said, Wants::Form { .. } | Wants::Page) => match yes_no(said) {
+            (said, ElicitationKind::Form { .. } | ElicitationKind::Page) => match yes_no(said) {
                 Some(true) => Ok(ElicitReply::Accept { content: Map::new() }),
                 Some(false) => Ok(ElicitReply::Decline),
                 None => Err(NoAnswer("Say `yes` or `no`.".to_owned())),
@@ -174,14 +171,14 @@ fn public_page(address: &str) -> Option<Url> {
 }
 
 /// Whose words follow: nothing of a server's looks like Hob's own, or like another question of Hob's.
-fn head(asking: Asking<'_>) -> String {
+fn head(asking: ElicitationSource<'_>) -> String {
     let words: String = asking.message.trim().chars().take(MESSAGE_CHARS_MAX).collect();
     let lines: String = marked(&words).lines().map(|line| format!("\n> {line}")).collect();
     let server = asking.server;
     format!("The MCP server {server} asks you something. These are its words, not mine. Tell it no password:{lines}")
 }
 
-fn form_text(asking: Asking<'_>, fields: &[Field]) -> String {
+fn form_text(asking: ElicitationSource<'_>, fields: &[Field]) -> String {
     let lines: String = fields.iter().map(|field| format!("\n- {}: {}", field.title, field.wanted())).collect();
     let wants = if lines.is_empty() { lines } else { format!("\nIt wants:{lines}") };
     let how = match fields {

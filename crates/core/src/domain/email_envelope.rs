@@ -38,19 +38,16 @@ pub struct Envelope {
 
 impl Envelope {
     /// As it is stored.
-    #[must_use]
     pub fn encode(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
     /// As it was stored; none: it is not a letter's.
-    #[must_use]
     pub fn decode(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
     /// The same, to these addresses alone.
-    #[must_use]
     pub fn only(&self, addresses: &[&str]) -> Self {
         let kept = |all: &[Mailbox]| -> Vec<Mailbox> {
             all.iter().filter(|mailbox| addresses.contains(&mailbox.address.as_str())).cloned().collect()
@@ -63,7 +60,6 @@ impl Envelope {
     }
 
     /// Whether it begins a conversation: it answers nothing that anybody wrote.
-    #[must_use]
     pub fn is_first(&self) -> bool {
         self.written.is_empty()
     }

@@ -29,7 +29,6 @@ pub enum Liveness {
 
 impl Liveness {
     /// The name in `/health` and metrics.
-    #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Connecting => "connecting",
@@ -84,7 +83,6 @@ pub struct AccountHealth {
 
 impl ChannelHealth {
     /// Of a channel that is simply there or not, such as a terminal.
-    #[must_use]
     pub fn plain(liveness: Liveness, now: Timestamp) -> Self {
         let (heard_at, message_at, sent_at) = (None, None, None);
         Self { liveness, name: None, heard_at, message_at, sent_at, stuck: None, ignored: 0, pulse: None, now }

@@ -118,7 +118,6 @@ pub struct CallId(pub String);
 
 impl CallId {
     /// The `index`th call of the `cycle`th reply.
-    #[must_use]
     pub fn new(cycle: u32, index: usize) -> Self {
         Self(format!("{cycle}.{index}"))
     }

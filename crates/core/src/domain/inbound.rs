@@ -30,7 +30,6 @@ pub enum ChannelKind {
 
 impl ChannelKind {
     /// The name used in the database, logs and session keys.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
@@ -87,7 +86,6 @@ pub struct Conversation {
 
 impl Conversation {
     /// The session that holds this conversation (row A12).
-    #[must_use]
     pub fn session_key(&self) -> SessionKey {
         let thread = self.thread.as_deref().map(|thread| format!(":{thread}")).unwrap_or_default();
         let account = if self.account == DEFAULT_ACCOUNT { String::new() } else { format!("@{}", self.account) };
@@ -111,7 +109,6 @@ impl Conversation {
 impl Conversation {
     /// Whether one person alone talks with Hob here. On Telegram a group's id is negative, and a private chat's is its
     /// person's; Slack's private ones begin with `D`. A letter can be handed on to anybody.
-    #[must_use]
     pub fn is_private(&self) -> bool {
         match self.channel {
             ChannelKind::Terminal | ChannelKind::Web => true,
@@ -123,7 +120,6 @@ impl Conversation {
     }
 
     /// Is what is said here read aloud, to whoever stands before a voice assistant?
-    #[must_use]
     pub fn is_aloud(&self) -> bool {
         self.channel == ChannelKind::Web && self.chat.starts_with(ALOUD)
     }
@@ -184,8 +180,8 @@ pub struct Inbound {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// How it was said.
-    #[serde(default, skip_serializing_if = "MessageMetadata::is_ordinary")]
-    pub circumstances: MessageMetadata,
+    #[serde(rename = "circumstances", default, skip_serializing_if = "MessageMetadata::is_ordinary")]
+    pub metadata: MessageMetadata,
 }
 
 /// What else a platform tells of a message. The default is a message of one's own, said to Hob by somebody who is
@@ -220,7 +216,6 @@ pub struct MessageMetadata {
 
 impl MessageMetadata {
     /// Is there nothing to tell?
-    #[must_use]
     pub fn is_ordinary(&self) -> bool {
         *self == Self::default()
     }

@@ -26,7 +26,7 @@ pub const MONTHS: [&[&str]; 12] = [
 ];
 
 /// The days of the week, from Sunday: in English and in German. Short they would be other words as well ("sun", "die").
-pub const WEEKDAYS: [&[&str]; 7] = [
+pub(crate) const WEEKDAYS: [&[&str]; 7] = [
     &["sunday", "sonntag"],
     &["monday", "montag"],
     &["tuesday", "dienstag"],
@@ -127,32 +127,27 @@ const COURTESIES: &[&str] = &[
 ];
 
 /// The month that a word names, from 1.
-#[must_use]
 pub fn month(word: &str) -> Option<i8> {
     (1..).zip(MONTHS).find(|(_, names)| names.contains(&word)).map(|(month, _)| month)
 }
 
 /// Does a word name a month and nothing else? "may", "march" and "mar" are verbs, too.
-#[must_use]
 pub fn is_only_month(word: &str) -> bool {
     month(word).is_some() && !matches!(word, "may" | "march" | "mar")
 }
 
 /// The day of the week that a word names.
-#[must_use]
 pub fn weekday(word: &str) -> Option<Weekday> {
     let day = (0..).zip(WEEKDAYS).find(|(_, names)| names.contains(&word)).map(|(day, _)| day)?;
     Weekday::from_sunday_zero_offset(day).ok()
 }
 
 /// The number from one to ten that a word names.
-#[must_use]
 pub fn number(word: &str) -> Option<i64> {
     (1..).zip(NUMBERS).find(|(_, names)| names.contains(&word)).map(|(number, _)| number)
 }
 
 /// Whether a word is what people say out of courtesy, or to go on: where nothing else is said, nothing is asked.
-#[must_use]
 pub fn is_courtesy(word: &str) -> bool {
     COURTESIES.binary_search(&word).is_ok()
 }

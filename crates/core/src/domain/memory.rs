@@ -107,7 +107,6 @@ pub enum Leg {
 
 impl Leg {
     /// The name in the database and the journal.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Recency => "recency",

@@ -44,7 +44,6 @@ fn is_false(it: &bool) -> bool {
 
 impl MessageContext {
     /// Is there nothing?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

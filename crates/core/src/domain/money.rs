@@ -17,19 +17,16 @@ impl Money {
     pub const ZERO: Self = Self(0);
 
     /// So many billionths of a dollar.
-    #[must_use]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
     /// In billionths of a dollar.
-    #[must_use]
     pub const fn nanos(self) -> i64 {
         self.0
     }
 
     /// So many dollars; what is no amount of money is nothing.
-    #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a float beyond an i64 saturates")]
     pub fn from_usd(usd: f64) -> Self {
         Self((usd * NANOS as f64).round() as i64)

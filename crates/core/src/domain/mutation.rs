@@ -36,7 +36,7 @@ const ODD: [&[u8]; 14] = [
 ];
 
 /// The seed with a few changes: bytes set, taken out, doubled, odd ones put in.
-pub fn mutated(seed: &[u8], number: u64) -> Vec<u8> {
+pub(crate) fn mutated(seed: &[u8], number: u64) -> Vec<u8> {
     let mut dice = Dice(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let mut bytes = seed.to_vec();
     for _ in 0..=dice.below(6) {

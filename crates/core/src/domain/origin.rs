@@ -50,7 +50,6 @@ pub enum Origin {
 
 impl Origin {
     /// May words from there instruct? Only what people of the household say themselves, and what its owner installed.
-    #[must_use]
     pub fn is_trusted(self) -> bool {
         match self {
             Self::Owner | Self::User => true,
@@ -69,7 +68,6 @@ impl Origin {
     }
 
     /// In a word, for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Owner => "the owner",
@@ -102,7 +100,6 @@ pub struct OriginSource {
 
 impl OriginSource {
     /// This place; a long name is cut, and what could break out of its line is left out.
-    #[must_use]
     pub fn new(origin: Origin, what: &str) -> Self {
         let what = what.chars().filter(|c| !c.is_control()).take(WHAT_CHARS_MAX).collect();
         Self { origin, what }
@@ -111,14 +108,12 @@ impl OriginSource {
 
 impl OriginSource {
     /// Where a value comes from that a reader took from words of `from`.
-    #[must_use]
     pub fn read_in(from: &Self) -> Self {
         Self::new(Origin::Reader, &from.to_string())
     }
 
     /// Where a person's own words come from, if they may not instruct: they are a guest's, or come by a way that proves
     /// nobody's name.
-    #[must_use]
     pub fn of_speaker(principal: &Principal, channel: ChannelKind) -> Option<Self> {
         let origin = match (principal.trust, principal.role) {
             (Trust::Untrusted, _) if channel == ChannelKind::Email => Origin::Email,
@@ -146,13 +141,11 @@ pub struct Taint(BTreeSet<OriginSource>);
 
 impl Taint {
     /// Was nothing read that is not vouched for?
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Are there words among it, and not values of a closed form alone?
-    #[must_use]
     pub fn has_words(&self) -> bool {
         self.0.iter().any(|source| source.origin != Origin::Reader)
     }
@@ -167,14 +160,12 @@ impl Taint {
     }
 
     /// Would such a source be named? Values leave room for the names of what has words.
-    #[must_use]
     pub fn has_room(&self, source: &OriginSource) -> bool {
         let room = if source.origin == Origin::Reader { SOURCES_MAX / 2 } else { SOURCES_MAX };
         self.0.len() < room
     }
 
     /// Is this one of the places? Of what came after the last that has room only the kind is known.
-    #[must_use]
     pub fn contains(&self, source: &OriginSource) -> bool {
         self.0.contains(source)
     }
@@ -187,14 +178,12 @@ impl Taint {
     }
 
     /// As it is stored; none: nothing was read.
-    #[must_use]
     pub fn to_stored(&self) -> Option<String> {
         // A list of names always has a form.
         (!self.is_clean()).then(|| serde_json::to_string(self).unwrap_or_default())
     }
 
     /// As it was stored. What cannot be read any more is taken for something.
-    #[must_use]
     pub fn from_stored(stored: Option<&str>) -> Self {
         let Some(stored) = stored else { return Self::default() };
         serde_json::from_str(stored).unwrap_or_else(|_| Self::from_iter([OriginSource::new(Origin::Memory, "")]))

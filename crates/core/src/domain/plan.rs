@@ -61,7 +61,6 @@ pub enum ValueSource {
 
 impl ValueSource {
     /// In words for people, after a value.
-    #[must_use]
     pub fn as_words(&self) -> String {
         match self {
             Self::Words => "your words".to_owned(),

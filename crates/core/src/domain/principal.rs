@@ -26,7 +26,6 @@ pub enum Role {
 
 impl Role {
     /// The name in the database.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Guest => "guest",
@@ -51,7 +50,6 @@ pub enum Trust {
 /// The authority a message travels with (row N4); it is the sender's own, whoever is served before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// Who.
     pub user: UserId,
     /// Shown to the model and to people.
     pub name: String,
@@ -63,7 +61,6 @@ pub struct Principal {
 impl Principal {
     /// May this person answer, stop or edit what `requester` asked for, who may what `role` may? The requester themselves,
     /// owners, and admins unless it is an owner's.
-    #[must_use]
     pub fn may_act_for(&self, requester: UserId, role: Role) -> bool {
         self.user == requester || self.role == Role::Owner || (self.role == Role::Admin && role < Role::Owner)
     }

@@ -101,13 +101,11 @@ impl Redactor {
     }
 
     /// Does no secret stand in it?
-    #[must_use]
     pub fn is_clean(&self, text: &str) -> bool {
         self.0.load().as_ref().is_none_or(|known| known.places(text, None).is_empty())
     }
 
     /// The text without secrets.
-    #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let places = self.0.load().as_ref().map(|known| known.places(text, None)).unwrap_or_default();
         if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(without(text, &places)) }
@@ -121,7 +119,6 @@ impl Redactor {
     }
 
     /// For a text that comes piece by piece.
-    #[must_use]
     pub fn stream(&self) -> RedactedStream {
         RedactedStream { redactor: self.clone(), held: String::new(), before: None }
     }

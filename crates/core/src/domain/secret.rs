@@ -14,13 +14,11 @@ pub struct Secret(SecretString);
 
 impl Secret {
     /// Wraps a value that must not be printed.
-    #[must_use]
     pub fn new(value: String) -> Self {
         Self(SecretString::from(value))
     }
 
     /// The value itself: for the one call that needs it, at the edge.
-    #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }

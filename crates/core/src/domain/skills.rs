@@ -22,13 +22,11 @@ pub enum SkillState {
 
 impl SkillState {
     /// May it be used?
-    #[must_use]
     pub fn is_usable(self) -> bool {
         matches!(self, Self::Shipped | Self::Configured | Self::Enabled)
     }
 
     /// In few words, for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shipped => "comes with Hob",
@@ -53,7 +51,7 @@ pub struct SkillLine {
 
 /// A folder that holds no usable skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quarantined {
+pub struct QuarantinedSkill {
     /// Where it was found: the file and, where one is at fault, its line.
     pub place: String,
     /// What is wrong, and what to do.
@@ -65,7 +63,7 @@ pub struct SkillList {
     /// Those that can be read, by name.
     pub skills: Vec<SkillLine>,
     /// What cannot.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedSkill>,
 }
 
 /// What is read of a skill.

@@ -5,7 +5,6 @@
 use std::error::Error;
 
 /// On one line: any white space is one space.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -16,40 +15,34 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// On one line, unable to end the block that it stands in.
-#[must_use]
 pub fn inert(text: &str) -> String {
     let line = one_line(text);
     if line.contains(['<', '>']) { line.replace('<', "‹").replace('>', "›") } else { line }
 }
 
 /// The first so many characters.
-#[must_use]
 pub fn head(text: &str, chars_max: usize) -> &str {
     text.char_indices().nth(chars_max).map_or(text, |(end, _)| text.split_at(end).0)
 }
 
 /// The first so many characters, and a sign that there are more.
-#[must_use]
 pub fn cut(text: &str, chars_max: usize) -> String {
     let head = head(text, chars_max);
     if head.len() < text.len() { format!("{head}…") } else { head.to_owned() }
 }
 
 /// As [`cut`], without a space before the sign.
-#[must_use]
 pub fn cut_trimmed(text: &str, chars_max: usize) -> String {
     let head = head(text, chars_max);
     if head.len() < text.len() { format!("{}…", head.trim_end()) } else { head.to_owned() }
 }
 
 /// A name that somebody chose for themselves: on one line, and it moves no cursor.
-#[must_use]
 pub fn chosen_name(name: &str) -> String {
     head(&one_line(name).replace(char::is_control, ""), 80).to_owned()
 }
 
 /// `1234567` as `1,234,567`.
-#[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let comma = |at: usize| if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
@@ -57,7 +50,6 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// A number of bytes as people say it.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "a tenth is all that is told")]
 pub fn size(bytes: u64) -> String {
     match bytes {
@@ -68,7 +60,6 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// A span of time as people say it.
-#[must_use]
 pub fn span(secs: i64) -> String {
     match secs.max(0) {
         secs @ 0..60 => format!("{secs} s"),
@@ -79,13 +70,10 @@ pub fn span(secs: i64) -> String {
 }
 
 /// In hexadecimal digits.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// An error and all that caused it.
-#[must_use]
 pub fn causes(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

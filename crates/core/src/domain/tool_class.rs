@@ -22,11 +22,9 @@ pub enum ToolClass {
 }
 
 impl ToolClass {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Looks, Self::Changes, Self::Critical, Self::Off];
 
     /// The name in the database, the API and at the command line.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Looks => "looks",
@@ -37,13 +35,11 @@ impl ToolClass {
     }
 
     /// The class with this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.as_str() == name)
     }
 
     /// What runs have to know of a tool of this class.
-    #[must_use]
     pub fn facts(self, facts: ToolFacts) -> ToolFacts {
         let approval = if self == Self::Critical { Approval::Critical } else { Approval::Free };
         match self {
@@ -70,7 +66,6 @@ pub struct ServerClassification {
     pub tools: Vec<UnclassifiedTool>,
 }
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnclassifiedTool {
     pub name: String,

@@ -107,13 +107,11 @@ pub struct ToolFacts {
 
 impl ToolFacts {
     /// Does no other call of the same reply run beside it?
-    #[must_use]
     pub fn is_alone(&self) -> bool {
         self.exclusive || self.by_state
     }
 
     /// What a call may do, at most. What is only known to change something is taken for more than a look.
-    #[must_use]
     pub fn most(&self) -> Risk {
         if self.changes && self.risk.is_read() { Risk::Execute } else { self.risk }
     }
@@ -138,13 +136,11 @@ pub enum Risk {
 
 impl Risk {
     /// Has it no effect?
-    #[must_use]
     pub fn is_read(&self) -> bool {
         *self == Self::Read
     }
 
     /// In a word, for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -175,7 +171,6 @@ pub enum DangerGrade {
 
 impl DangerGrade {
     /// Is there nothing to be said of it?
-    #[must_use]
     pub fn is_safe(&self) -> bool {
         *self == Self::Safe
     }
@@ -191,7 +186,6 @@ impl DangerGrade {
     }
 
     /// In a word, for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Safe => "safe",
@@ -266,7 +260,6 @@ pub struct Assessment {
 
 impl Assessment {
     /// A call like any other of its tool.
-    #[must_use]
     pub fn usual(risk: Risk) -> Self {
         Self { risk, ..Self::default() }
     }

@@ -31,7 +31,6 @@ pub struct LastUpkeepRound(Arc<Mutex<UpkeepRound>>);
 
 impl LastUpkeepRound {
     /// What the last round did.
-    #[must_use]
     pub fn get(&self) -> UpkeepRound {
         lock(&self.0).clone()
     }

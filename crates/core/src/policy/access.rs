@@ -20,7 +20,6 @@ impl Alias {
     pub const TERMINAL: Self = Self { channel: ChannelKind::Terminal, external_id: None };
 
     /// Somebody on a platform, by its id of them.
-    #[must_use]
     pub fn of(channel: ChannelKind, external_id: &str) -> Self {
         Self { channel, external_id: Some(external_id.to_owned()) }
     }
@@ -57,7 +56,6 @@ pub struct AccessList {
 impl AccessList {
     /// The role of a sender, who has that of `member` if they were paired; none: they are not let in. Where both say
     /// something, the higher role counts.
-    #[must_use]
     pub fn role_of(&self, conversation: &Conversation, sender: &str, member: Option<Role>) -> Option<Role> {
         match conversation.channel {
             // Nobody is known by their voice.
@@ -76,20 +74,17 @@ impl AccessList {
     }
 
     /// Whether this account has a door at all.
-    #[must_use]
     pub fn has_door(&self, conversation: &Conversation) -> bool {
         self.doors.contains_key(&(conversation.channel, conversation.account.clone()))
     }
 
     /// Whether the config names an owner on any platform. Whoever sits at the terminal cannot be written to.
-    #[must_use]
     pub fn has_owner(&self) -> bool {
         self.doors.values().any(|door| door.roles.values().any(|role| *role == Role::Owner))
     }
 
     /// How much the words of somebody count who is let in. A letter's do only where its sender is proven and named: letters
     /// come from anybody.
-    #[must_use]
     pub fn trust(&self, conversation: &Conversation, sender: &str, proof: &SenderProof, member: Option<Role>) -> Trust {
         let door = self.doors.get(&(conversation.channel, conversation.account.clone()));
         let is_named = member.is_some() || door.is_some_and(|door| door.roles.contains_key(sender));
@@ -106,7 +101,6 @@ impl AccessList {
     }
 
     /// The other names of the same person.
-    #[must_use]
     pub fn linked_identities(&self, conversation: &Conversation, sender: &str) -> Vec<Alias> {
         let (own, is_seated) = match conversation.channel {
             ChannelKind::Terminal => (Alias::TERMINAL, false),
@@ -123,7 +117,6 @@ impl AccessList {
 }
 
 /// The id under which a sender is known here. Whom nobody vouches for is somebody else than whoever really has that name.
-#[must_use]
 pub fn known_as(external_id: &str, proof: &SenderProof) -> String {
     match proof {
         SenderProof::Platform => external_id.to_owned(),
@@ -142,7 +135,6 @@ pub struct ToolAccess<'a> {
 
 impl ToolAccess<'_> {
     /// Whether a tool of this module, for this role and those above, is on offer.
-    #[must_use]
     pub fn covers(&self, module: &str, role: Role) -> bool {
         let fits = module == CONTROL || self.modules.is_none_or(|modules| modules.contains(module));
         self.role >= role && fits

@@ -101,13 +101,11 @@ impl TryFrom<String> for CapScope {
 
 impl CapScope {
     /// The name that journals have for it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         NAMED.iter().find(|(scope, _)| *scope == self).map_or("", |(_, name)| name)
     }
 
     /// The section of its key, of a persona's cap the persona's own.
-    #[must_use]
     pub fn section(self, persona: Option<&str>) -> String {
         match self {
             Self::Run | Self::House(_) | Self::Person(_) => "budget".to_owned(),
@@ -116,7 +114,6 @@ impl CapScope {
     }
 
     /// The key of its cap on money.
-    #[must_use]
     pub fn usd_key(self) -> &'static str {
         match self {
             Self::Run => "run_usd",
@@ -128,7 +125,6 @@ impl CapScope {
     }
 
     /// In words, as in "the budget for …".
-    #[must_use]
     pub fn words(self, persona: Option<&str>) -> String {
         match self {
             Self::Run => "one task".to_owned(),
@@ -246,7 +242,6 @@ pub struct CapWindow {
 
 impl Budget {
     /// Whether there is any cap on money.
-    #[must_use]
     pub fn caps_money(&self) -> bool {
         let all = [&self.house, &self.person].into_iter().chain(self.personas.values());
         let is_set =
@@ -255,7 +250,6 @@ impl Budget {
     }
 
     /// The caps that hold now for somebody, the narrowest first.
-    #[must_use]
     pub fn windows(&self, payer: Payer<'_>, now: Timestamp, zone: &TimeZone) -> Vec<CapWindow> {
         let caps = self.caps(payer);
         if caps.is_empty() {
@@ -365,7 +359,6 @@ impl CurrentPeriods {
 impl CapWindow {
     /// Whether something that may take `wanted` fits, after `used` (what is set aside included). What costs nothing always fits
     /// a cap on money: a model on one's own machine goes on when the money is spent.
-    #[must_use]
     pub fn fits(&self, used: MoneyAndTokens, wanted: MoneyAndTokens) -> bool {
         match self.cap.most {
             CapAmount::Usd(most) => wanted.usd <= Money::ZERO || used.usd.plus(wanted.usd) <= most,
@@ -374,7 +367,6 @@ impl CapWindow {
     }
 
     /// As much of a sum as the cap is about.
-    #[must_use]
     pub fn part(&self, sum: MoneyAndTokens) -> CapAmount {
         match self.cap.most {
             CapAmount::Usd(_) => CapAmount::Usd(sum.usd),
@@ -383,7 +375,6 @@ impl CapWindow {
     }
 
     /// How much of the cap a sum is: `$1.00 of $5.00`, `700 of 5000 tokens`.
-    #[must_use]
     pub fn shown(&self, used: MoneyAndTokens) -> String {
         match self.cap.most {
             CapAmount::Usd(most) => format!("{} of {most}", used.usd),
@@ -392,13 +383,11 @@ impl CapWindow {
     }
 
     /// Whether there is a word about it before it is used up. A person's own tokens are in `/status` all the time.
-    #[must_use]
     pub fn is_told_ahead(&self) -> bool {
         !matches!((self.cap.most, self.cap.scope), (CapAmount::Tokens(_), CapScope::Person(_)))
     }
 
     /// Whether it is time for that word.
-    #[must_use]
     pub fn is_nearly_used(&self, used: MoneyAndTokens) -> bool {
         match self.cap.most {
             CapAmount::Usd(most) => used.usd >= most.percent(NOTE_PERCENT),

@@ -23,7 +23,6 @@ pub enum GroupMode {
 
 impl GroupMode {
     /// The name in the config, the database and the chat.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mention => "mention",
@@ -33,7 +32,6 @@ impl GroupMode {
     }
 
     /// The mode with this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Mention, Self::All, Self::Off].into_iter().find(|mode| mode.as_str() == name)
     }
@@ -50,7 +48,6 @@ pub struct GroupModes {
 
 impl GroupModes {
     /// The mode of a place as configured; none: it is not a group.
-    #[must_use]
     pub fn of(&self, place: &Conversation) -> Option<GroupMode> {
         let key = (place.channel, place.account.clone(), place.chat.clone());
         is_group(place).then(|| self.chats.get(&key).copied().unwrap_or(self.usual))
@@ -58,8 +55,7 @@ impl GroupModes {
 }
 
 /// Whether several people talk there, so that a mode holds. A letter is to its addressees, whoever else reads it.
-#[must_use]
-pub fn is_group(conversation: &Conversation) -> bool {
+pub(crate) fn is_group(conversation: &Conversation) -> bool {
     match conversation.channel {
         ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord => !conversation.is_private(),
         ChannelKind::Terminal | ChannelKind::Email | ChannelKind::Web | ChannelKind::Event => false,
@@ -92,7 +88,6 @@ pub enum MessageDisposition {
 }
 
 /// Decides. The role is always the sender's own, wherever and in whose thread they speak.
-#[must_use]
 pub fn disposition(remark: AddressingFacts) -> MessageDisposition {
     let AddressingFacts { group, audience, role, is_command } = remark;
     match (group, audience, role) {

@@ -6,14 +6,12 @@
 use std::time::Duration;
 
 /// When the slot began that `now` falls into, both in seconds since 1970. Slots of no length are one second long.
-#[must_use]
 pub fn slot(now_secs: i64, every_secs: u64) -> i64 {
     let every = length(every_secs);
     now_secs.div_euclid(every).saturating_mul(every)
 }
 
 /// How long it is until the next slot begins, from `now` in milliseconds; never no time at all.
-#[must_use]
 pub fn until_next(now_millis: i64, every_secs: u64) -> Duration {
     let every = length(every_secs).saturating_mul(1_000);
     Duration::from_millis((every - now_millis.rem_euclid(every)).unsigned_abs())
@@ -23,7 +21,6 @@ pub fn until_next(now_millis: i64, every_secs: u64) -> Duration {
 const LIST_CHARS_MAX: usize = 16_000;
 
 /// The prompt with the list behind it; none: the list has only headings and blank lines, so that there is nothing to ask for.
-#[must_use]
 pub fn prompt_with_list(prompt: &str, list: &str) -> Option<String> {
     let mut lines = list.lines().map(str::trim);
     lines

@@ -1,7 +1,6 @@
 //! Characters that show nothing, or turn the order of what is around them: what hides from people may speak to machines.
 
 /// Does it show nothing, or turn the order of what is around it?
-#[must_use]
 pub fn is_invisible(c: char) -> bool {
     matches!(
         u32::from(c),
@@ -12,7 +11,6 @@ pub fn is_invisible(c: char) -> bool {
 }
 
 /// The words with each character that hides marked by its number, and each space that is none of the usual ones too.
-#[must_use]
 pub fn marked(words: &str) -> String {
     let shown = |c: char| {
         let is_odd_space = c.is_whitespace() && !matches!(c, ' ' | '\n');

@@ -39,7 +39,6 @@ const ENDING_CHARS_MAX: usize = 5;
 type NamedFields = [(String, WrittenValue)];
 
 /// What a call of `look`, which answered so, has found for this argument of that tool; none: nothing that counts.
-#[must_use]
 pub fn found(look: &PlannedCall, tool: &str, argument: &str, answer: &str) -> Option<String> {
     let answer = parse_once(answer)?;
     let thing = only_thing(&answer)?;
@@ -54,7 +53,6 @@ pub fn found(look: &PlannedCall, tool: &str, argument: &str, answer: &str) -> Op
 }
 
 /// Does an argument of this name say which thing is meant, by its id?
-#[must_use]
 pub fn is_id(argument: &str) -> bool {
     last_word(argument).is_some_and(|word| IDS.contains(&word.as_str()))
 }

@@ -15,7 +15,6 @@ pub struct SpeakingPlace {
 
 impl SpeakingPlace {
     /// The place of a session.
-    #[must_use]
     pub fn of(session: SessionId, conversation: &Conversation) -> Self {
         Self { session, private: conversation.is_private() }
     }
@@ -23,20 +22,17 @@ impl SpeakingPlace {
 
 /// What `reader` may have recalled at `place`: in private their own, in a group only the group's; what the house shares is
 /// not for guests.
-#[must_use]
 pub fn visible_scopes(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
     let own = if place.private { Scope::Person(reader.user) } else { Scope::Conversation(place.session) };
     [own].into_iter().chain(shared_by(reader)).collect()
 }
 
 /// What this person sees of what the house shares, and may add to.
-#[must_use]
 pub fn shared_by(person: &Principal) -> Option<Scope> {
     (person.role >= Role::User && person.trust == Trust::Trusted).then_some(Scope::House)
 }
 
 /// Whose memory it becomes what `speaker` says at `place`; none: nobody's, as untrusted words are not remembered.
-#[must_use]
 pub fn scope_for(speaker: &Principal, place: SpeakingPlace) -> Option<Scope> {
     if speaker.trust == Trust::Untrusted {
         return None;
@@ -45,13 +41,11 @@ pub fn scope_for(speaker: &Principal, place: SpeakingPlace) -> Option<Scope> {
 }
 
 /// Whether facts may be drawn from what `speaker` said: a guest's words become facts only of that guest's own.
-#[must_use]
 pub fn may_tell_facts(speaker: Role, trust: Trust, scope: Scope) -> bool {
     trust == Trust::Trusted && (speaker >= Role::User || matches!(scope, Scope::Person(_)))
 }
 
 /// What `reader` is shown of memory by commands at `place`: in a group what belongs to the group, and nothing else.
-#[must_use]
 pub fn command_scopes(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
     if place.private { visible_scopes(reader, place) } else { vec![Scope::Conversation(place.session)] }
 }
@@ -60,7 +54,6 @@ pub fn command_scopes(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
 ///
 /// Of their own anything; in a conversation and in the house what they told themselves; admins and owners whatever is
 /// shown to them.
-#[must_use]
 pub fn may_change(caller: &Principal, place: SpeakingPlace, scope: Scope, told_by: Option<UserId>) -> bool {
     if caller.trust == Trust::Untrusted || !command_scopes(caller, place).contains(&scope) {
         return false;

@@ -81,7 +81,6 @@ const V6: [(Ipv6Addr, u8, AddressZone); 15] = {
 };
 
 /// What this address belongs to where the machine is: its own, and those of its networks, are not everybody's.
-#[must_use]
 fn zone_near(near: &MachineNetworks, address: IpAddr) -> AddressZone {
     let of = |address: IpAddr| match near.of(address) {
         AddressProximity::Own => Some("this machine"),
@@ -102,7 +101,6 @@ fn zone_near(near: &MachineNetworks, address: IpAddr) -> AddressZone {
 }
 
 /// What this address belongs to, wherever the machine is. One that has another in it is as that one is, but is never opened.
-#[must_use]
 pub fn zone(address: IpAddr) -> AddressZone {
     match address.to_canonical() {
         IpAddr::V4(address) => zone_v4(address),
@@ -185,8 +183,6 @@ pub enum AllowedAs {
 pub struct AllowedPlaces(Vec<NamedPlace>);
 
 impl AllowedPlaces {
-    /// These places.
-    #[must_use]
     pub fn new(places: Vec<NamedPlace>) -> Self {
         Self(places)
     }
@@ -216,7 +212,6 @@ impl AllowedPlaces {
     }
 
     /// Is this host opened at this port?
-    #[must_use]
     pub fn names(&self, host: &Host<&str>, port: u16) -> bool {
         let address = match host {
             Host::Domain(name) => Err(name.trim_end_matches('.')),

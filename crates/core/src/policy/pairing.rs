@@ -29,7 +29,6 @@ pub struct Code(String);
 
 impl Code {
     /// A new one, of random bits.
-    #[must_use]
     pub fn new(mut bits: impl FnMut() -> u64) -> Self {
         let mut code = String::with_capacity(CODE_CHARS);
         while code.len() < CODE_CHARS {
@@ -42,7 +41,6 @@ impl Code {
     }
 
     /// What somebody wrote, if it can be a code: in any case, with or without a hyphen.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let code: String = text.chars().filter(|c| *c != '-').map(|c| c.to_ascii_uppercase()).collect();
         let is_code = code.len() == CODE_CHARS && code.bytes().all(|byte| ALPHABET.contains(&byte));
@@ -50,13 +48,11 @@ impl Code {
     }
 
     /// What is kept of it.
-    #[must_use]
     pub fn hash(&self) -> String {
         hex(&Sha256::digest(format!("hob pairing 1\n{}", self.0)))
     }
 
     /// As it is shown: `ABCD-EFGH`.
-    #[must_use]
     pub fn shown(&self) -> String {
         let (head, tail) = self.0.split_at(CODE_CHARS / 2);
         format!("{head}-{tail}")
@@ -83,7 +79,6 @@ pub struct StrangerContact {
 
 /// Whether a stranger is given a code. By e-mail only where the sender is proven: what answers forged senders answers
 /// somebody who has not written, and what answers machines may go on for ever.
-#[must_use]
 pub fn gives_code(place: &Conversation, proof: &SenderProof, knock: StrangerContact) -> bool {
     let is_alone = match place.channel {
         ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord => place.is_private(),
@@ -96,7 +91,6 @@ pub fn gives_code(place: &Conversation, proof: &SenderProof, knock: StrangerCont
 
 /// Whether this person may become the first owner here by the code that the daemon printed. No letter does: whoever reads
 /// the mailbox's server could write it.
-#[must_use]
 pub fn may_become_owner(place: &Conversation, proof: &SenderProof) -> bool {
     place.channel != ChannelKind::Email && place.is_private() && *proof == SenderProof::Platform
 }

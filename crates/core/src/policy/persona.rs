@@ -14,7 +14,7 @@ pub struct PersonaAssignments {
     pub by_server: BTreeMap<(ChannelKind, String, String), String>,
     /// By platform and Hob's account there.
     pub by_account: BTreeMap<(ChannelKind, String), String>,
-    pub by_platform: BTreeMap<ChannelKind, String>,
+    pub(crate) by_platform: BTreeMap<ChannelKind, String>,
     /// Everywhere else.
     pub everywhere: Option<String>,
 }
@@ -37,7 +37,6 @@ pub enum PersonaOrigin {
 }
 
 impl PersonaOrigin {
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Chosen => "chosen here",
@@ -61,7 +60,6 @@ pub struct ResolvedPersona<'a> {
 
 impl<'a> ResolvedPersona<'a> {
     /// The persona's name.
-    #[must_use]
     pub fn name(&self) -> Option<&'a str> {
         self.persona.map(|(name, _)| name)
     }
@@ -78,7 +76,6 @@ pub struct PersonaContext<'a> {
 
 impl PersonaAssignments {
     /// Who Hob is in `place`, of which that much is known.
-    #[must_use]
     pub fn resolve<'a>(&'a self, place: &Conversation, here: PersonaContext<'a>) -> ResolvedPersona<'a> {
         let PersonaContext { server, chosen } = here;
         let gone = chosen.filter(|name| !self.known.contains(*name));

@@ -55,7 +55,6 @@ pub enum ContentArguments {
     /// None: each of them steers.
     #[default]
     None,
-    /// These.
     Of(&'static [&'static str]),
     /// Those that are called so.
     ByName,
@@ -63,7 +62,6 @@ pub enum ContentArguments {
 
 impl ContentArguments {
     /// Does the argument of this name only say something? What is not known steers.
-    #[must_use]
     pub fn has(self, name: &str) -> bool {
         match self {
             Self::None => false,
@@ -75,7 +73,6 @@ impl ContentArguments {
 
 /// Does this tool's name say that it keeps what is to come: an entry of a calendar, a reminder? When such a thing is, is all
 /// that steers it, where nobody else takes part.
-#[must_use]
 pub fn keeps_times(tool: &str) -> bool {
     words(tool.rsplit_once("__").map_or(tool, |(_, own)| own)).iter().any(|word| TIMES.contains(&word.as_str()))
 }
@@ -153,7 +150,6 @@ fn lookup_call(value: &WrittenValue) -> Option<PlannedValue> {
 }
 
 /// A call that is to find a value, in words: `search_events for "dentist"`.
-#[must_use]
 pub fn look_words(look: &PlannedCall) -> String {
     let said = look.arguments.iter().filter(|planned| !look.content.contains(&planned.name));
     let value = |planned: &PlannedArgument| match &planned.value {
@@ -166,7 +162,6 @@ pub fn look_words(look: &PlannedCall) -> String {
 
 /// What of this call nobody who counts has said; none: it is not the one that was planned. `found` says what of an argument
 /// was found, as a text.
-#[must_use]
 pub fn unvouched_values(
     step: &PlannedCall,
     tool: &str,

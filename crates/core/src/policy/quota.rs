@@ -12,7 +12,6 @@ pub struct Quotas {
 
 impl Quotas {
     /// How many of `wanted` more tool calls may be made, after `made` in the last minute.
-    #[must_use]
     pub fn tool_calls(&self, made: u64, wanted: usize) -> usize {
         let Some(cap) = self.tool_calls_per_minute else { return wanted };
         let left = u64::from(cap).saturating_sub(made);

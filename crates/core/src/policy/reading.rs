@@ -30,13 +30,11 @@ pub enum Form {
     Date,
     /// Yes or no.
     YesNo,
-    /// One of these.
     Choice(Vec<String>),
 }
 
 impl Form {
     /// The form of this name; none: there is none, or there is nothing to choose from.
-    #[must_use]
     pub fn of(name: &str, choices: &[String]) -> Option<Self> {
         match name {
             "number" => Some(Self::Number),
@@ -48,7 +46,6 @@ impl Form {
     }
 
     /// What the reader is told to answer with.
-    #[must_use]
     pub fn told(&self) -> String {
         match self {
             Self::Number => {
@@ -61,7 +58,6 @@ impl Form {
     }
 
     /// The answer that a reader's words are; none: they are none of this form.
-    #[must_use]
     pub fn read(&self, words: &str) -> Option<String> {
         let words = words.trim_matches([' ', '\n', '\r', '\t']);
         let word = words.strip_suffix('.').unwrap_or(words);

@@ -38,7 +38,6 @@ const VALUE_CHARS_MIN: usize = 4;
 const MARK: &str = "redacted";
 
 /// The text without secrets.
-#[must_use]
 pub fn redact(text: &str) -> String {
     let text = without_pem(text);
     let mut out = String::with_capacity(text.len());

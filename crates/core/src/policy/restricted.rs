@@ -45,7 +45,6 @@ const RESTRICTED: [(&str, &[&str]); 4] = [
 ];
 
 /// Which restricted category words are about, if any.
-#[must_use]
 pub fn restricted(words: &str) -> Option<&'static str> {
     let lower = words.to_lowercase();
     let said: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();

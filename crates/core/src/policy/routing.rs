@@ -16,7 +16,6 @@ pub enum Tier {
 
 impl Tier {
     /// The role under which its model is configured.
-    #[must_use]
     pub fn role(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -122,7 +121,6 @@ pub struct MessageFeatures {
 
 impl MessageFeatures {
     /// Measures a message.
-    #[must_use]
     pub fn of(text: &str, around: RoutingContext) -> Self {
         let mut features = Self { around, ..Self::default() };
         let mut in_code = false;
@@ -175,7 +173,6 @@ impl MessageFeatures {
 }
 
 /// How much model a message of this form needs.
-#[must_use]
 pub fn route(features: &MessageFeatures) -> Tier {
     let holds = |rule: &&Rule| features.get(rule.measure) >= rule.at_least;
     RULES.iter().filter(holds).map(|rule| rule.tier).max().unwrap_or(Tier::Fast)
@@ -193,7 +190,6 @@ pub struct Tiers<'a> {
 }
 
 impl<'a> Tiers<'a> {
-    #[must_use]
     pub fn model(&self, tier: Tier) -> &'a str {
         match tier {
             Tier::Fast => self.fast.unwrap_or(self.primary),
@@ -203,7 +199,6 @@ impl<'a> Tiers<'a> {
     }
 
     /// Whether there is anything to choose: not when all three are the same model.
-    #[must_use]
     pub fn differ(&self) -> bool {
         [Tier::Fast, Tier::Smart].iter().any(|tier| self.model(*tier) != self.primary)
     }

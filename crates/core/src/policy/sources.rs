@@ -46,7 +46,6 @@ pub struct SourcedText {
 }
 
 /// Who has said all of a value; none: for some part of it nobody has. `schema` is what the tool says of the argument.
-#[must_use]
 pub fn value_source(value: &WrittenValue, schema: &Value, told: &[SourcedText]) -> Option<ValueSource> {
     match value {
         WrittenValue::List(items) => {
@@ -75,7 +74,6 @@ pub fn value_source(value: &WrittenValue, schema: &Value, told: &[SourcedText]) 
 }
 
 /// The same where a form alone proves nothing, because somebody else may have chosen it: all of it was said.
-#[must_use]
 pub fn whence_said(value: &WrittenValue, told: &[SourcedText]) -> Option<ValueSource> {
     match value {
         WrittenValue::List(items) => combined_source(items.iter().map(|item| whence_said(item, told))),
@@ -107,7 +105,6 @@ fn is_moment(text: &str) -> bool {
 }
 
 /// Has the person said this moment themselves: its day and its time, each as it is written?
-#[must_use]
 pub fn is_moment_said(written: &str, told: &[SourcedText]) -> bool {
     let Some(WrittenValue::Text(moment)) = parse(written) else { return false };
     let parts: Vec<&str> = moment.split(['T', ' ']).collect();
@@ -120,7 +117,6 @@ pub fn is_moment_said(written: &str, told: &[SourcedText]) -> bool {
 }
 
 /// Does the text say this value, as a whole?
-#[must_use]
 pub fn is_said(value: &str, text: &str) -> bool {
     if value.is_empty() || plain(value) != value || value.trim() != value {
         return false;

@@ -58,26 +58,22 @@ const OF_CALL: &str = "$call.";
 const VALUE_CHARS_MAX: usize = 200;
 
 /// Does the name of a tool say that it tells somebody something, or spends?
-#[must_use]
 pub fn is_outgoing(tool: &str) -> bool {
     has_word(tool, &OUTGOING)
 }
 
 /// Is this call known to be one that can be taken back, where its tool says how? Then it is graded lower.
-#[must_use]
 pub fn can_be_taken_back(tool: &str, arguments: &str, risk: Risk) -> bool {
     !has_word(tool, &DELETING) && tells_nobody(tool, arguments, risk)
 }
 
 /// Does it neither spend anything nor tell somebody something? Else nothing takes it back.
-#[must_use]
 pub fn tells_nobody(tool: &str, arguments: &str, risk: Risk) -> bool {
     let is_told = || parse(arguments).is_none_or(|value| leads_on(&value));
     !is_outgoing(tool) && risk != Risk::Spend && !names_money(arguments) && !is_told()
 }
 
 /// Does an argument of this name say which of the things that there are is meant? Whoever chooses that may choose any.
-#[must_use]
 pub fn names_a_thing(argument: &str) -> bool {
     lookup::is_id(argument) || last_word(argument).is_some_and(|word| THINGS.contains(&word.as_str()))
 }
@@ -106,7 +102,6 @@ pub enum ArgumentSource {
 
 impl ArgumentSource {
     /// The source that is written so; none: it is none.
-    #[must_use]
     pub fn parse(written: &str) -> Option<Self> {
         let path = |path: &str| {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
@@ -129,7 +124,6 @@ pub struct UndoRule {
 
 impl UndoRule {
     /// Why it cannot be for this tool; none: it can.
-    #[must_use]
     pub fn problem(&self, of: &str) -> Option<&'static str> {
         if is_outgoing(of) || has_word(of, &DELETING) {
             return Some("sends, spends or deletes by its name, and nothing takes that back");
@@ -141,7 +135,6 @@ impl UndoRule {
     }
 
     /// The inverse of a call that was answered so; none: an argument is not known.
-    #[must_use]
     pub fn resolve(&self, arguments: &str, answer: &str) -> Option<InverseCall> {
         let (call, answer) = (parse(arguments)?, parse_once(answer));
         let value = |source: &ArgumentSource| match source {

@@ -19,13 +19,11 @@ const FAILURES_MAX: u8 = 8;
 
 impl StepSize {
     /// Begins with so much, and never does more than that.
-    #[must_use]
     pub fn new(size: i64, most: i64) -> Self {
         Self { size, most, failures: 0 }
     }
 
     /// So much in the next step.
-    #[must_use]
     pub fn size(self) -> i64 {
         self.size
     }
@@ -92,7 +90,6 @@ impl WalMonitor {
     }
 
     /// It has been so for long.
-    #[must_use]
     pub fn is_stuck(self) -> bool {
         self.looks >= STUCK_LOOKS
     }
@@ -102,7 +99,6 @@ impl WalMonitor {
 const KEPT_PAGES: i64 = 1_024;
 
 /// How many of a file's free pages are given back: some are kept, as the next messages need them.
-#[must_use]
 pub fn surplus(pages: i64, free: i64) -> i64 {
     let kept = (pages / 20).max(KEPT_PAGES);
     if free > kept.saturating_mul(2) { free - kept } else { 0 }

@@ -28,7 +28,6 @@ impl<'a> Cluster<'a> {
 /// Chunks hold the text in order; only whitespace at the cuts and around the text is lost (a line's indentation is
 /// kept). A cut falls inside a grapheme cluster only where the cluster alone exceeds the limit. No chunk is blank, so
 /// blank text has no chunks.
-#[must_use]
 pub fn chunks(text: &str, limit: Limit) -> Vec<String> {
     let mut clusters = clusters(text, limit);
     clusters.truncate(clusters.iter().rposition(|cluster| !cluster.blank).map_or(0, |last| last + 1));

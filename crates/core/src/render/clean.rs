@@ -5,7 +5,6 @@ use std::borrow::Cow;
 /// The text without control characters: line ends become `\n`, tabs stay, the rest (NUL, escape, C1 …) goes.
 ///
 /// Never longer than before in UTF-16 units, chars or bytes, so what fitted a limit still does.
-#[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unwanted) {
         return Cow::Borrowed(text);

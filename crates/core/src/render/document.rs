@@ -100,7 +100,6 @@ pub(super) struct Item {
     pub(super) task: Option<bool>,
     /// Its beginning is in the chunk before: it has no marker here.
     pub(super) continued: bool,
-    /// What is in it.
     pub(super) blocks: Vec<Block>,
 }
 

@@ -41,7 +41,7 @@ use crate::render::split::Splitter;
 use crate::render::telegram::Telegram;
 
 /// The least a message must hold, so that every piece of markup fits one.
-pub const UNITS_MIN: usize = 512;
+pub(crate) const UNITS_MIN: usize = 512;
 
 /// One message, as a platform takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,6 @@ pub struct Chunk {
 ///
 /// Each is within the platform's limit and complete in itself; together they hold the whole text in order. Text that
 /// shows nothing has no messages.
-#[must_use]
 pub fn render(text: &str, capabilities: &Capabilities) -> Vec<Chunk> {
     if capabilities.markup == Markup::Source {
         let source = |piece: String| Chunk { markup: piece.clone(), plain: piece };
@@ -74,7 +73,6 @@ pub fn render(text: &str, capabilities: &Capabilities) -> Vec<Chunk> {
 }
 
 /// How much of a Markdown text that still grows, in bytes, can be shown by itself: whole blocks, to which nothing is added.
-#[must_use]
 pub fn finished(text: &str) -> usize {
     parse::finished(text)
 }
@@ -98,7 +96,6 @@ pub struct RenderedPiece {
 }
 
 /// Words as a platform's messages.
-#[must_use]
 pub fn pieces(text: &str, form: TextFormat, channel: ChannelKind) -> Vec<RenderedPiece> {
     let capabilities = Capabilities::of(channel);
     match form {
@@ -120,7 +117,6 @@ pub fn pieces(text: &str, form: TextFormat, channel: ChannelKind) -> Vec<Rendere
 }
 
 /// Words that are not Markdown, as Discord shows them sign for sign. It has no other way to be told that a star is a star.
-#[must_use]
 pub fn literal(text: &str) -> String {
     discord::literal(&clean(text))
 }

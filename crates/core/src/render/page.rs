@@ -121,7 +121,6 @@ impl<'a> Page<'a> {
         self.used
     }
 
-    /// What is on it.
     pub(super) fn into_text(self) -> String {
         self.written.unwrap_or_default()
     }
@@ -263,7 +262,6 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Enters a container.
     pub(super) fn enter(&mut self, container: Container, marker: Option<String>) {
         let prefix = match container {
             Container::Item(columns) => Prefix { text: " ".repeat(columns), first: marker, blank: None },

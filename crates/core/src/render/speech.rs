@@ -16,7 +16,6 @@ pub const REST: &str = "The rest is in the text.";
 /// What can be said of a Markdown text in at most so many characters; nothing: there is nothing to be said.
 ///
 /// It is one line: for many programs each line is an utterance of its own.
-#[must_use]
 pub fn spoken(text: &str, chars_max: usize) -> String {
     let Speech { sentences, leaves_out } = Speech::of(text);
     let whole = sentences.join(" ");
@@ -36,7 +35,6 @@ pub fn spoken(text: &str, chars_max: usize) -> String {
 }
 
 /// All that can be said of it, where nobody sees the text.
-#[must_use]
 pub fn spoken_alone(text: &str) -> String {
     Speech::of(text).sentences.join(" ")
 }

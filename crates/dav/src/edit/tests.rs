@@ -37,7 +37,7 @@ const DENTIST: &str = "BEGIN:VEVENT\nUID:d\nX-OWN;X-P=\"a;b\":keep me\nDTSTAMP:2
 #[test]
 fn f3_a_moved_entry_keeps_its_length_its_time_of_day_and_what_nobody_here_knows() {
     let mut dentist = calendar(DENTIST);
-    let thursday = Change { start: Some(Start::Day("2026-12-03".parse().unwrap())), ..Change::default() };
+    let thursday = Change { start: Some(NewStart::Day("2026-12-03".parse().unwrap())), ..Change::default() };
     let from = at("2026-12-01T13:00:00Z");
     change(&mut dentist, &SeriesPart::Whole, &thursday, &from, signature(&home())).unwrap();
     insta::assert_snapshot!(shown(&dentist), @r#"
@@ -68,7 +68,7 @@ fn f3_one_time_of_a_series_gets_words_of_its_own() {
     let mut yoga = calendar(weekly);
     let original = at("2026-12-01T17:00:00Z");
     let later = Change {
-        start: Some(Start::At("2026-12-03T19:30:00".parse().unwrap())),
+        start: Some(NewStart::At("2026-12-03T19:30:00".parse().unwrap())),
         length: Some(Length::Minutes(90)),
         title: Some("Yoga, late".to_owned()),
         ..Change::default()
@@ -102,7 +102,7 @@ fn f3_a_whole_series_moves_with_its_exceptions() {
                   BEGIN:VEVENT\nUID:y\nSUMMARY:Picnic\nRECURRENCE-ID;TZID=Europe/Berlin:20261117T180000\nDTSTART;TZID=Europe/Berlin:20261119T120000\nDTEND;TZID=Europe/Berlin:20261119T130000\nEND:VEVENT";
     let mut yoga = calendar(weekly);
     let thursdays = Change {
-        start: Some(Start::At("2026-12-03T19:00:00".parse().unwrap())),
+        start: Some(NewStart::At("2026-12-03T19:00:00".parse().unwrap())),
         title: Some("Yin".to_owned()),
         ..Change::default()
     };

@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::account::{Account, Accounts, Sight};
-use crate::client::{Guard, Kind};
+use crate::account::{Account, AccountVisibility, Accounts};
+use crate::client::{Kind, WritePrecondition};
 use crate::discovery::Collection;
-use crate::edit::{NewEntry, Signature, Start, created};
+use crate::edit::{NewEntry, NewStart, Signature, created};
 use crate::entry::{self, EntryId, is_mail};
 use crate::error::DavError;
 use crate::tools::begun::{begin, begun};
@@ -22,7 +22,7 @@ use crate::when::When;
 use hob_core::domain::tools::Assessment;
 use hob_core::policy::plan::ContentArguments;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,7 +56,7 @@ impl CalendarAdd {
 
     async fn add(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         let (now, home) = (invocation.now, &self.accounts.home);
-        let seen = accounts(&self.accounts, invocation, Sight::Whole).await?;
+        let seen = accounts(&self.accounts, invocation, AccountVisibility::Whole).await?;
         let known = begun(&self.accounts, invocation).await?;
         let named = known.as_ref().map(|known| known.entry.as_str()).or(arguments.calendar.as_deref());
         let (account, collection) = place(&seen, named, now).await?;
@@ -81,7 +81,7 @@ impl CalendarAdd {
         let new = NewEntry { uid, title, place, notes, start, end, organizer, invited };
         let made = created(&new, Signature { call: &call, now, home });
         let client = account.client();
-        let added = client.put(&href, made.text(), Guard::New).await;
+        let added = client.put(&href, made.text(), WritePrecondition::New).await;
         let before = match added {
             Ok(()) => "Added",
             Err(DavError::Changed) => {
@@ -117,11 +117,11 @@ impl CalendarAdd {
 pub(super) fn times(arguments: &Arguments, home: &TimeZone) -> Result<(When, When), Outcome> {
     let no = |_error| Outcome::Error("This time is out of range.".to_owned());
     match start(&arguments.start)? {
-        Start::Day(day) => {
+        NewStart::Day(day) => {
             let days = arguments.days.unwrap_or(1).clamp(1, 400);
             Ok((When::Day(day), When::Day(day.checked_add(days.days()).map_err(no)?)))
         }
-        Start::At(at) => {
+        NewStart::At(at) => {
             let minutes = match (arguments.minutes, arguments.days) {
                 (Some(minutes), _) => minutes.clamp(0, 60 * 24 * 31),
                 (None, Some(days)) => days.clamp(1, 31) * 24 * 60,
@@ -156,11 +156,8 @@ impl Tool for CalendarAdd {
         assessed(invocation, "invite")
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.add(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.add(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }
 

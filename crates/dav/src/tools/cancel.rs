@@ -13,7 +13,7 @@ use crate::tools::target::{EntryChange, NamedEntry, letters, write};
 use crate::tools::{changes, date, reader, undo};
 use hob_core::domain::tools::Assessment;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -75,10 +75,7 @@ impl Tool for CalendarCancel {
         assessed_change(&self.accounts, invocation, arguments.and_then(Arguments::called)).await
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.cancel(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.cancel(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

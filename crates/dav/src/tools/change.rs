@@ -16,7 +16,7 @@ use crate::when::Zones;
 use hob_core::domain::tools::Assessment;
 use hob_core::policy::plan::ContentArguments;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, Serialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields)]
@@ -130,11 +130,8 @@ impl Tool for CalendarChange {
         assessed_change(&self.accounts, invocation, called).await
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.change(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.change(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }
 
@@ -210,10 +207,7 @@ impl Tool for CalendarAnswer {
         assessed_change(&self.accounts, invocation, called).await
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.answer(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.answer(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

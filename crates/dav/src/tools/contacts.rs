@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Account, Accounts, Failed, Sight, of_each};
+use crate::account::{Account, AccountVisibility, Accounts, Failed, of_each};
 use crate::client::{Kind, Resource};
 use crate::contact::Contact;
 use crate::error::DavError;
@@ -18,7 +18,7 @@ use crate::tools::target::all_failed;
 use crate::tools::{accounts, failures, looks, reader, tainting};
 use crate::words::{Reader, one_line};
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The most people that are told at once.
 const PEOPLE_MAX: usize = 20;
@@ -48,7 +48,7 @@ impl ContactsFind {
 
     async fn find(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         let now = invocation.now;
-        let seen = accounts(&self.accounts, invocation, Sight::Whole).await?;
+        let seen = accounts(&self.accounts, invocation, AccountVisibility::Whole).await?;
         let (all, failed) = contacts(&seen, now).await;
         if failed.len() == seen.len() {
             return Err(all_failed(&failed));
@@ -133,10 +133,7 @@ impl Tool for ContactsFind {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.find(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.find(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

@@ -9,14 +9,14 @@ use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Account, Accounts, Sight, entries_of};
-use crate::free::{Wanted, free};
+use crate::account::{Account, AccountVisibility, Accounts, entries_of};
+use crate::free::{FreeTimeQuery, free};
 use crate::series::Window;
 use crate::tools::target::all_failed;
 use crate::tools::{accounts, date, looks, reader};
 use crate::when::start_of;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// How many days are looked at where nobody says, and at most.
 const DAYS: i64 = 7;
@@ -54,13 +54,13 @@ impl CalendarFree {
 
     async fn find(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         let (now, home) = (invocation.now, &self.accounts.home);
-        let seen = accounts(&self.accounts, invocation, Sight::Busy).await?;
+        let seen = accounts(&self.accounts, invocation, AccountVisibility::Busy).await?;
         let seen = chosen(seen, arguments.who.as_deref())?;
         let first = date(arguments.from.as_deref())?.unwrap_or_else(|| now.to_zoned(home.clone()).date());
         let days = arguments.days.unwrap_or(DAYS).clamp(1, DAYS_MAX);
         let (opens, closes) = hours(arguments.between.as_deref().unwrap_or("08:00-22:00"))?;
         let minutes = arguments.minutes.unwrap_or(60).clamp(5, 24 * 60);
-        let wanted = Wanted { first, days, opens, closes, least: SignedDuration::from_mins(minutes), now };
+        let wanted = FreeTimeQuery { first, days, opens, closes, least: SignedDuration::from_mins(minutes), now };
         let last = first.checked_add(days.days()).unwrap_or(first);
         let window = Window { from: start_of(first, home), to: start_of(last, home) };
         let (all, failed) = entries_of(&seen, window, reader(home, now)).await;
@@ -93,11 +93,8 @@ impl Tool for CalendarFree {
         self.accounts.names()
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.find(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.find(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }
 

@@ -7,7 +7,7 @@ use jiff::ToSpan as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Accounts, Sight, entries_of};
+use crate::account::{AccountVisibility, Accounts, entries_of};
 use crate::entry::{Entry, Participant};
 use crate::series::Window;
 use crate::tools::target::{NamedEntry, Target, all_failed, open, resolve};
@@ -15,7 +15,7 @@ use crate::tools::{DAYS_MAX, accounts, date, failures, looks, reader, tainting};
 use crate::when::start_of;
 use crate::words::one_line;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// How many days are told where nobody says.
 const DAYS: i64 = 7;
@@ -49,7 +49,7 @@ impl CalendarList {
 
     async fn list(&self, invocation: &Invocation, arguments: ListArguments) -> Result<Outcome, Outcome> {
         let (now, home) = (invocation.now, &self.accounts.home);
-        let seen = accounts(&self.accounts, invocation, Sight::Whole).await?;
+        let seen = accounts(&self.accounts, invocation, AccountVisibility::Whole).await?;
         let first = date(arguments.from.as_deref())?.unwrap_or_else(|| now.to_zoned(home.clone()).date());
         let days = arguments.days.unwrap_or(DAYS).clamp(1, DAYS_MAX);
         let last = first.checked_add(days.days()).unwrap_or(first);
@@ -88,11 +88,8 @@ impl Tool for CalendarList {
         self.accounts.names()
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.list(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.list(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }
 
@@ -124,17 +121,14 @@ impl Tool for CalendarRead {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let read = async {
-            let ReadArguments { entry, on } = parse(&self.spec, invocation.arguments.clone())?;
-            let called = NamedEntry { entry, on: date(on.as_deref())?, whole: false, tells: Vec::new() };
-            let id = resolve(&self.accounts, &invocation, &called).await?;
-            let Target { account, entry, .. } = open(&self.accounts, &invocation, &id, None).await?;
-            let reader = reader(&self.accounts.home, invocation.now);
-            let text = format!("{} [{}]{}", reader.line(&entry), entry.id, more(&entry));
-            Ok::<_, Outcome>(tainting(Outcome::Text(text), &[account]))
-        };
-        read.await.unwrap_or_else(|outcome| outcome)
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let ReadArguments { entry, on } = parse(&self.spec, invocation.arguments.clone())?;
+        let called = NamedEntry { entry, on: date(on.as_deref())?, whole: false, tells: Vec::new() };
+        let id = resolve(&self.accounts, &invocation, &called).await?;
+        let Target { account, entry, .. } = open(&self.accounts, &invocation, &id, None).await?;
+        let reader = reader(&self.accounts.home, invocation.now);
+        let text = format!("{} [{}]{}", reader.line(&entry), entry.id, more(&entry));
+        Ok(tainting(Outcome::Text(text), &[account]))
     }
 }
 

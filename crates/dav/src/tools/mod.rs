@@ -23,8 +23,8 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-use crate::account::{Account, Accounts, Failed, Sight};
-use crate::edit::Start;
+use crate::account::{Account, AccountVisibility, Accounts, Failed};
+use crate::edit::NewStart;
 use crate::words::Reader;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
@@ -34,7 +34,6 @@ use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
 /// The most days that are looked at.
 const DAYS_MAX: i64 = 400;
 
-#[must_use]
 pub fn all(accounts: &Arc<Accounts>) -> Vec<Arc<dyn Tool>> {
     let own = || Arc::clone(accounts);
     vec![
@@ -74,7 +73,7 @@ fn assessed(invocation: &Invocation, names: &str) -> Assessment {
 async fn accounts(
     accounts: &Accounts,
     invocation: &Invocation,
-    schema_at: Sight,
+    schema_at: AccountVisibility,
 ) -> Result<Vec<Arc<Account>>, Outcome> {
     let found = accounts.of(&invocation.principal, schema_at).await;
     let found = found.map_err(|error| Outcome::of_store(&error, format!("It is not known who asks: {error}.")))?;
@@ -105,13 +104,13 @@ pub(crate) fn failures(failed: &Failed) -> String {
 }
 
 /// The beginning that a model names.
-fn start(text: &str) -> Result<Start, Outcome> {
+fn start(text: &str) -> Result<NewStart, Outcome> {
     let text = text.trim();
     let no = || Outcome::Error(format!("{text:?} is not a time: write 2026-12-03T14:00, or 2026-12-03 for a day."));
     if text.len() == 10 {
-        return text.parse::<Date>().map(Start::Day).map_err(|_no_day| no());
+        return text.parse::<Date>().map(NewStart::Day).map_err(|_no_day| no());
     }
-    text.replace(' ', "T").parse::<DateTime>().map(Start::At).map_err(|_no_time| no())
+    text.replace(' ', "T").parse::<DateTime>().map(NewStart::At).map_err(|_no_time| no())
 }
 
 fn date(text: Option<&str>) -> Result<Option<Date>, Outcome> {

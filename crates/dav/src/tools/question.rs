@@ -29,7 +29,7 @@ pub(super) async fn assessed_change(
     // The same words may mean another entry tomorrow.
     known.always = GrantScope::Never;
     match subject(known_accounts, invocation, &called).await {
-        Ok(Subject { entry, people }) => {
+        Ok(ChangeSummary { entry, people }) => {
             known.about = entry;
             known.reasons.extend(people);
         }
@@ -42,12 +42,16 @@ pub(super) async fn assessed_change(
 }
 
 /// What a change is about, in words for people.
-struct Subject {
+struct ChangeSummary {
     entry: String,
     people: Option<String>,
 }
 
-async fn subject(known_accounts: &Accounts, invocation: &Invocation, called: &NamedEntry) -> Result<Subject, Outcome> {
+async fn subject(
+    known_accounts: &Accounts,
+    invocation: &Invocation,
+    called: &NamedEntry,
+) -> Result<ChangeSummary, Outcome> {
     let id = resolve(known_accounts, invocation, called).await?;
     let target = open(known_accounts, invocation, &id, None).await?.of(called, known_accounts)?;
     let entry = &target.entry;
@@ -66,5 +70,5 @@ async fn subject(known_accounts: &Accounts, invocation: &Invocation, called: &Na
         (false, more) => Some(format!("these take part: {named} and {more} more")),
     };
     let calendar = format!("{}/{}", entry.id.account, one_line(&entry.id.calendar));
-    Ok(Subject { entry: format!("{span}: {}{how}, in {calendar}", one_line(&entry.said.title)), people })
+    Ok(ChangeSummary { entry: format!("{span}: {}{how}, in {calendar}", one_line(&entry.said.title)), people })
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::account::{Account, Accounts, Failed, Sight, entries_of};
-use crate::client::{Guard, Kind, Resource};
+use crate::account::{Account, AccountVisibility, Accounts, Failed, entries_of};
+use crate::client::{Kind, Resource, WritePrecondition};
 use crate::discovery::Collection;
 use crate::edit::{self, SeriesPart, Signature};
 use crate::entry::{self, Entry, EntryId};
@@ -15,7 +15,7 @@ use crate::lines::Component;
 use crate::reading;
 use crate::rule::Effort;
 use crate::series::Window;
-use crate::tools::begun::{Begun, begin, begun};
+use crate::tools::begun::{PendingChange, begin, begun};
 use crate::tools::{accounts, failures, reader, tainting};
 use crate::when::{When, Zones};
 use hob_tools::{Invocation, Outcome};
@@ -82,7 +82,7 @@ pub(super) async fn resolve(
         return Ok(id);
     }
     let (now, home) = (invocation.now, &known_accounts.home);
-    let seen = accounts(known_accounts, invocation, Sight::Whole).await?;
+    let seen = accounts(known_accounts, invocation, AccountVisibility::Whole).await?;
     let window = match called.on {
         None => around(now, BACK, AHEAD),
         Some(day) => {
@@ -136,14 +136,14 @@ pub(super) async fn open(
     known_accounts: &Accounts,
     invocation: &Invocation,
     id: &EntryId,
-    before: Option<&Begun>,
+    before: Option<&PendingChange>,
 ) -> Result<Target, Outcome> {
     let (now, home) = (invocation.now, &known_accounts.home);
     let gone = || match before {
         None => Outcome::Error("There is no such entry (any more): look at the calendar again.".to_owned()),
         Some(_) => Outcome::Text(VANISHED.to_owned()),
     };
-    let seen = accounts(known_accounts, invocation, Sight::Whole).await?;
+    let seen = accounts(known_accounts, invocation, AccountVisibility::Whole).await?;
     let account = seen.iter().find(|account| account.settings.name == id.account).ok_or_else(gone)?;
     let failed = |error: DavError| error.outcome(&account.settings.name);
     let found = account.found(Kind::Calendar, now).await.map_err(failed)?;
@@ -254,7 +254,9 @@ pub(super) async fn write(
         let done = match fate {
             EntryChange::Removed => client.delete(&target.href, &target.etag).await,
             EntryChange::Written if before == target.calendar => Ok(()),
-            EntryChange::Written => client.put(&target.href, target.calendar.text(), Guard::As(&target.etag)).await,
+            EntryChange::Written => {
+                client.put(&target.href, target.calendar.text(), WritePrecondition::As(&target.etag)).await
+            }
         };
         match done {
             Ok(()) => return Ok(target),

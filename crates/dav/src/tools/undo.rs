@@ -51,12 +51,10 @@ pub(super) fn offered(outcome: Outcome, back: Option<InverseCall>) -> Outcome {
     back.into_iter().fold(outcome, Outcome::undone_by)
 }
 
-/// Of an entry that was added.
 pub(super) fn of_added(id: &EntryId) -> Option<InverseCall> {
     inverse("calendar_cancel", &BTreeMap::from([("entry", id.to_string())]))
 }
 
-/// Of one that was changed so.
 pub(super) fn of_changed(done: &Target, wish: &Change, now: Timestamp, home: &TimeZone) -> Option<InverseCall> {
     let Target { entry: was, before, calendar, what, .. } = done;
     if *what == SeriesPart::Whole && was.repeats {

@@ -127,7 +127,7 @@ impl House {
     }
 
     async fn ada(&self, tool: &str, arguments: Value) -> Told {
-        told(self.tool(tool).call(self.invocation(0, &arguments)).await)
+        told(Outcome::of(self.tool(tool).call(self.invocation(0, &arguments)).await))
     }
 
     /// What Ada's calls come to, without the names of entries.
@@ -312,9 +312,9 @@ async fn f3_a_call_that_is_made_again_does_nothing_twice() {
         server.put("ada", "yoga", &event("yoga", YOGA)).await;
         let again = async |tool: &str, arguments: Value| {
             let invocation = house.invocation(0, &arguments);
-            let first = told(house.tool(tool).call(invocation.clone()).await);
+            let first = told(Outcome::of(house.tool(tool).call(invocation.clone()).await));
             assert!(!first.failed, "{}", first.text);
-            let second = told(house.tool(tool).call(Invocation { attempt: 2, ..invocation }).await);
+            let second = told(Outcome::of(house.tool(tool).call(Invocation { attempt: 2, ..invocation }).await));
             assert!(!second.failed && second.text.contains("already"), "{tool}: {}", second.text);
         };
         again("calendar_add", json!({ "title": "Tea", "start": "2026-12-03T16:00", "minutes": 30 })).await;
@@ -324,9 +324,10 @@ async fn f3_a_call_that_is_made_again_does_nothing_twice() {
         let expected = "2026-12-03 16:00-16:30 Tea\n2026-12-20 18:00-19:00 Yoga\n2026-12-22 18:00-19:00 Yoga";
         assert_eq!(server.khal("2026-11-26", "2026-12-24"), expected, "{make:?}");
         let invocation = house.invocation(0, &json!({ "entry": "tea" }));
-        let off = told(house.tool("calendar_cancel").call(invocation.clone()).await);
+        let off = told(Outcome::of(house.tool("calendar_cancel").call(invocation.clone()).await));
         assert!(off.text.starts_with("Called off."), "{}", off.text);
-        let again = told(house.tool("calendar_cancel").call(Invocation { attempt: 2, ..invocation }).await);
+        let again =
+            told(Outcome::of(house.tool("calendar_cancel").call(Invocation { attempt: 2, ..invocation }).await));
         assert!(!again.failed && again.text.contains("may have called it off"), "{}", again.text);
     }
 }
@@ -341,7 +342,7 @@ async fn f3_a_call_that_was_cut_off_looks_for_nothing_else() {
             let mut arguments = json!({ "entry": "dentist" });
             arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             let invocation = house.invocation(0, &arguments);
-            let first = told(house.tool(tool).call(invocation.clone()).await);
+            let first = told(Outcome::of(house.tool(tool).call(invocation.clone()).await));
             assert!(!first.failed, "{}", first.text);
             // Meanwhile somebody makes another that is called so, and takes away the first.
             if server.get("ada", "dentist").await.is_some() {
@@ -350,7 +351,7 @@ async fn f3_a_call_that_was_cut_off_looks_for_nothing_else() {
             }
             let lines = "SUMMARY:Dentist\nDTSTART:20261203T080000Z\nDURATION:PT1H";
             server.put("ada", "other", &event("other", lines)).await;
-            let again = told(house.tool(tool).call(Invocation { attempt: 2, ..invocation }).await);
+            let again = told(Outcome::of(house.tool(tool).call(Invocation { attempt: 2, ..invocation }).await));
             assert!(again.text.contains("There is no such entry any more"), "{make:?} {tool}: {}", again.text);
             assert!(server.get("ada", "other").await.unwrap().contains("20261203T080000Z"), "{make:?} {tool}");
             let off = house.ada("calendar_cancel", json!({ "entry": "dentist" })).await;
@@ -359,7 +360,7 @@ async fn f3_a_call_that_was_cut_off_looks_for_nothing_else() {
         // One that was cut off before it had found anything looks as if it were the first.
         dentist(&server, "20261201T130000Z").await;
         let late = Invocation { attempt: 2, ..house.invocation(0, &json!({ "entry": "dentist" })) };
-        let off = told(house.tool("calendar_cancel").call(late).await);
+        let off = told(Outcome::of(house.tool("calendar_cancel").call(late).await));
         assert!(off.text.starts_with("Called off."), "{}", off.text);
     }
 }
@@ -389,9 +390,9 @@ async fn f3_a_write_whose_answer_is_lost_may_have_been_done_and_is_not_done_twic
     let server = Server::start(Make::Radicale).await;
     let house = House::with(&lossy(&server), "secret").await;
     let invocation = house.invocation(0, &json!({ "title": "Tea", "start": "2026-12-03T16:00", "minutes": 30 }));
-    let lost = house.tool("calendar_add").call(invocation.clone()).await;
+    let lost = Outcome::of(house.tool("calendar_add").call(invocation.clone()).await);
     assert!(matches!(&lost, Outcome::Transient(text) if text.contains("whether it was done is not known")), "{lost:?}");
-    let again = told(house.tool("calendar_add").call(Invocation { attempt: 2, ..invocation }).await);
+    let again = told(Outcome::of(house.tool("calendar_add").call(Invocation { attempt: 2, ..invocation }).await));
     assert!(!again.failed && again.text.contains("It was added already"), "{}", again.text);
     assert_eq!(house.list("2026-12-03", 1).await, "Thu 3 December, 16:00–16:30: Tea");
 }
@@ -485,7 +486,9 @@ async fn f3_people_see_what_is_theirs() {
         .put("ben", "work", &event("work", "SUMMARY:Secret work\nDTSTART:20261201T080000Z\nDTEND:20261201T120000Z"))
         .await;
     let house = House::of(&server).await;
-    let ben = async |tool: &str, arguments: Value| told(house.tool(tool).call(house.invocation(1, &arguments)).await);
+    let ben = async |tool: &str, arguments: Value| {
+        told(Outcome::of(house.tool(tool).call(house.invocation(1, &arguments)).await))
+    };
     let listed = ben("calendar_list", json!({ "days": 14 })).await.text;
     assert!(listed.contains("Secret work") && !listed.contains("Dentist"), "{listed}");
     let name = house.name("dentist").await;
@@ -509,7 +512,7 @@ async fn f3_people_see_what_is_theirs() {
     assert!(!house.ada("calendar_list", json!({ "days": 14 })).await.text.contains("Secret"));
     let mut letter = house.invocation(0, &json!({}));
     letter.principal.trust = Trust::Untrusted;
-    let refused = told(house.tool("calendar_list").call(letter).await);
+    let refused = told(Outcome::of(house.tool("calendar_list").call(letter).await));
     assert!(refused.failed && refused.text.starts_with("No calendar is set up"), "{}", refused.text);
 }
 

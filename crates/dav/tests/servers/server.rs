@@ -9,7 +9,6 @@ use std::time::Duration;
 use reqwest::Method;
 use tempfile::TempDir;
 
-/// Which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Make {
     Radicale,

@@ -5,7 +5,6 @@ use crate::tests::{composed, envelope, reading, words};
 use hob_core::domain::email_envelope::Envelope;
 use hob_core::domain::inbound::{Inbound, InboundEvent};
 
-/// A letter with these headers and this body.
 fn letter(headers: &str, body: &[u8]) -> Inbound {
     let head = format!("From: Ada <ada@example.org>\r\nMessage-ID: <m@example.org>\r\n{headers}\r\n\r\n");
     whole(&[head.as_bytes(), body].concat())
@@ -126,8 +125,8 @@ fn n14_a_letter_that_is_sent_on_without_a_word_is_another_ones() {
         "Content-Type: multipart/mixed; boundary=A",
         b"--A\r\nContent-Type: message/rfc822\r\n\r\nFrom: mallory@evil.example\r\nSubject: Offer\r\n\r\nBuy.\r\n--A--\r\n",
     );
-    assert_eq!(alone.circumstances.forwarded_from.as_deref(), Some("mallory@evil.example"));
-    assert_eq!(alone.circumstances.quoted, None);
+    assert_eq!(alone.metadata.forwarded_from.as_deref(), Some("mallory@evil.example"));
+    assert_eq!(alone.metadata.quoted, None);
 }
 
 #[test]

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::classes::{self, DOMAINS, EntityClass};
-use crate::entity::{EntityState, Told};
+use crate::entity::{EntityState, RenderedState};
 use crate::error::HomeError;
 use crate::exposure::{EntityId, is_switchable};
 use crate::home::Home;
 use crate::tools::{MODULE, acting_role, checked, failed, known_ids, named, told, undo};
 use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The most characters of a text in a service's data.
 const TEXT_CHARS_MAX: usize = 200;
@@ -47,7 +47,7 @@ pub(super) struct Arguments {
 }
 
 /// A call that is in the lists.
-pub(super) struct Order {
+pub(super) struct ServiceCall {
     pub(super) domain: &'static str,
     pub(super) service: String,
     pub(super) ids: Vec<EntityId>,
@@ -114,7 +114,7 @@ impl HomeDo {
     }
 
     /// The call, if all of it is in the lists.
-    fn order(&self, arguments: Arguments) -> Result<Order, Outcome> {
+    fn order(&self, arguments: Arguments) -> Result<ServiceCall, Outcome> {
         let no = |why: String| Outcome::Error(format!("{why} Nothing was done."));
         let unknown = || no("There is no such service here: home_do's description names all.".to_owned());
         let (domain, service) = arguments.service.trim().split_once('.').ok_or_else(unknown)?;
@@ -135,7 +135,7 @@ impl HomeDo {
                 )));
             }
         }
-        Ok(Order { domain: known.name, service: service.to_owned(), ids, data })
+        Ok(ServiceCall { domain: known.name, service: service.to_owned(), ids, data })
     }
 
     /// How grave it is to have something done with these, and why.
@@ -204,7 +204,7 @@ fn reason(id: &EntityId, class: Option<&str>, grade: DangerGrade) -> Option<Stri
     }
 }
 
-fn change(id: &EntityId, was: &Told, is: &Told) -> String {
+fn change(id: &EntityId, was: &RenderedState, is: &RenderedState) -> String {
     if was.text == is.text {
         format!("\n{id}: {} (as before: some take a while)", is.text)
     } else {
@@ -258,10 +258,7 @@ impl Tool for HomeDo {
         }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.act(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.act(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

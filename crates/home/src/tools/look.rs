@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::entity::{EntityState, Told};
+use crate::entity::{EntityState, RenderedState};
 use crate::exposure::is_switchable;
 use crate::home::Home;
 use crate::registry::Areas;
 use crate::tools::{MODULE, checked, failed, known_ids, named, source, told};
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The most entities that are told at once.
 const LINES_MAX: usize = 60;
@@ -99,7 +99,8 @@ impl HomeLook {
         let mut is_foreign = false;
         let most = if details { DETAILED_MAX } else { LINES_MAX };
         for entity in found.iter().take(most) {
-            let Told { text, is_foreign: of_line } = entity.line(self.home.settings.exposure.names(&entity.id));
+            let RenderedState { text, is_foreign: of_line } =
+                entity.line(self.home.settings.exposure.names(&entity.id));
             is_foreign |= of_line || details;
             lines.push(text);
             if details {
@@ -160,10 +161,7 @@ impl Tool for HomeLook {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.look(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.look(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

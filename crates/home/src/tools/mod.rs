@@ -19,15 +19,12 @@ use hob_core::domain::principal::Role;
 use hob_tools::schedule::ScheduleKeeper;
 use hob_tools::{Invocation, Outcome, Tool};
 
-/// The module that they are of.
 const MODULE: &str = "home";
 /// The most entities that a call names.
 const NAMED_MAX: usize = 20;
 /// The most characters of ids in a tool's description.
 const KNOWN_CHARS_MAX: usize = 3_000;
 
-/// All of them.
-#[must_use]
 pub fn all(home: &Arc<Home>, keeper: ScheduleKeeper) -> Vec<Arc<dyn Tool>> {
     let own = || Arc::clone(home);
     vec![

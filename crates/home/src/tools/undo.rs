@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::entity::EntityState;
-use crate::tools::act::{Arguments, Order};
+use crate::tools::act::{Arguments, ServiceCall};
 use hob_core::domain::undo::InverseCall;
 
 /// What is on or off, and nothing else that a person sees. A light has its brightness and its colour besides.
@@ -12,7 +12,7 @@ const ON_OR_OFF: [&str; 3] = ["input_boolean", LIGHT, "switch"];
 const LIGHT: &str = "light";
 
 /// The call that takes this one back; none: there is no such call.
-pub(super) fn of(order: &Order, before: &[EntityState], after: &[EntityState]) -> Option<InverseCall> {
+pub(super) fn of(order: &ServiceCall, before: &[EntityState], after: &[EntityState]) -> Option<InverseCall> {
     let is_known = ON_OR_OFF.contains(&order.domain) && matches!(order.service.as_str(), "turn_on" | "turn_off");
     if !is_known || after.len() != order.ids.len() {
         return None;
@@ -79,7 +79,7 @@ mod tests {
     /// What takes a call back that is made for as many as there are.
     fn back(domain: &'static str, service: &str, before: &[EntityState], after: &[EntityState]) -> Option<Value> {
         let ids = before.iter().map(|one| one.id.clone()).collect();
-        let order = Order { domain, service: service.to_owned(), ids, data: Map::new() };
+        let order = ServiceCall { domain, service: service.to_owned(), ids, data: Map::new() };
         of(&order, before, after).map(|back| serde_json::from_str(&back.arguments).unwrap())
     }
 

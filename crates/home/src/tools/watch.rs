@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::entity::Told;
+use crate::entity::RenderedState;
 use crate::home::Home;
 use crate::tools::{MODULE, acting_role, checked, failed, named, source};
 use crate::watch::look::first_seen;
@@ -17,7 +17,7 @@ use hob_core::policy::schedule::check::{EntityCondition, EntityWatch, LookTarget
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::schedule::ScheduleKeeper;
 use hob_tools::schedule::creation::ScheduleRequest;
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// So often it is looked at whatever the socket tells.
 const LOOK_EVERY: &str = "every 30 minutes";
@@ -90,7 +90,7 @@ impl HomeWatch {
             seen,
         };
         let made = self.keeper.create(invocation, wish).await?;
-        let Told { text, is_foreign } = state.line(self.home.settings.exposure.names(id));
+        let RenderedState { text, is_foreign } = state.line(self.home.settings.exposure.names(id));
         let made = made.with(&format!("It stands so now, and what is so already is not waited for: {text}"));
         Ok(if is_foreign { made.from(source()) } else { made })
     }
@@ -132,10 +132,7 @@ impl Tool for HomeWatch {
         self.home.settings.exposure.named().map(|id| id.to_string()).collect()
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.watch(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.watch(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

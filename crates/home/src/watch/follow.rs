@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::HomeError;
 use crate::home::Home;
 use crate::socket::{Command, EntityEvent, Socket};
-use crate::watch::observed::{News, SocketStanding};
+use crate::watch::observed::{SocketStanding, StateUpdate};
 use hob_core::domain::backoff::Backoff;
 use hob_core::domain::rng::Rng;
 use hob_core::policy::schedule::check::{EntityWatch, LookTarget};
@@ -38,7 +38,6 @@ const RETRY_REFUSED: Duration = Duration::from_secs(600);
 
 /// What it is done with.
 pub struct FollowPorts {
-    /// The home.
     pub home: Arc<Home>,
     /// Where the schedules are.
     pub store: Store,
@@ -144,7 +143,7 @@ impl FollowPorts {
         let mut hastened = Vec::new();
         for (entity, short) in event.states() {
             let Some(state) = &short.state else { continue };
-            let news = News { state, changed: short.changed.and_then(moment).unwrap_or(now) };
+            let news = StateUpdate { state, changed: short.changed.and_then(moment).unwrap_or(now) };
             hastened.extend(self.home.observed.note(&entity, &news, now));
         }
         self.hasten(hastened).await.map_err(SessionError::from)

@@ -15,7 +15,7 @@ const NOTHING: [&str; 2] = ["unavailable", "unknown"];
 
 /// What was last known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct PreviousState {
     /// How it stood.
     pub(super) state: String,
     /// Since when, by Home Assistant's clock.
@@ -30,7 +30,7 @@ pub(super) struct Seen {
 
 /// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Present<'a> {
+pub(super) struct CurrentState<'a> {
     pub(super) state: &'a str,
     /// Since when, by Home Assistant's clock.
     pub(super) changed: Option<Timestamp>,
@@ -39,11 +39,11 @@ pub(super) struct Present<'a> {
 
 /// What a look comes to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Judged {
+pub(super) struct Judgement {
     /// It has become so: this is the state that it has, or had in between.
     pub(super) woken: Option<String>,
     /// What is known from now on; none: as before.
-    pub(super) seen: Option<Seen>,
+    pub(super) seen: Option<PreviousState>,
 }
 
 /// Is a state what it was to become? None: it says nothing of that.
@@ -71,35 +71,48 @@ fn thousandths(number: i64) -> f64 {
 }
 
 /// What the present comes to, after what was last known and what was observed in between.
-pub(super) fn judge(watch: &EntityWatch, seen: Option<&Seen>, present: Present<'_>, observed: &Observation) -> Judged {
+pub(super) fn judge(
+    watch: &EntityWatch,
+    seen: Option<&PreviousState>,
+    present: CurrentState<'_>,
+    observed: &Observation,
+) -> Judgement {
     let state: String = present.state.chars().take(STATE_CHARS_MAX).collect();
     let Some(met) = is_met(&watch.until, seen.map(|seen| seen.state.as_str()), &state) else {
-        return Judged { woken: None, seen: None };
+        return Judgement { woken: None, seen: None };
     };
     let changed = present.changed;
-    let known = |met, since| Some(Seen { state: state.clone(), changed, met, since });
+    let known = |met, since| Some(PreviousState { state: state.clone(), changed, met, since });
     // At first it is only noted how it stands: what is so already has not become so.
-    let Some(before) = seen else { return Judged { woken: None, seen: known(met, None) } };
+    let Some(before) = seen else { return Judgement { woken: None, seen: known(met, None) } };
     if watch.minutes > 0 {
         let Some(since) = since(watch, before, present, observed).filter(|_| met && !before.met) else {
-            return Judged { woken: None, seen: known(met, None) };
+            return Judgement { woken: None, seen: known(met, None) };
         };
         let is_long = present.now.duration_since(since) >= SignedDuration::from_mins(i64::from(watch.minutes));
         let woken = is_long.then(|| state.clone());
-        return Judged { woken, seen: known(is_long, Some(since).filter(|_| !is_long)) };
+        return Judgement { woken, seen: known(is_long, Some(since).filter(|_| !is_long)) };
     }
     if met && (watch.until == EntityCondition::Another || !before.met) {
-        return Judged { woken: Some(state.clone()), seen: known(met, None) };
+        return Judgement { woken: Some(state.clone()), seen: known(met, None) };
     }
     // What came and went in between has been.
     let came = observed.came.as_ref().filter(|came| before.changed.is_some_and(|known| came.changed > known));
     let changed = changed.max(came.map(|came| came.changed));
-    Judged { woken: came.map(|came| came.state.clone()), seen: Some(Seen { state, changed, met, since: None }) }
+    Judgement {
+        woken: came.map(|came| came.state.clone()),
+        seen: Some(PreviousState { state, changed, met, since: None }),
+    }
 }
 
 /// Since when it has been as it was to become. Of a state that Home Assistant names it says so itself; of a number it is known
 /// only by having looked.
-fn since(watch: &EntityWatch, before: &Seen, present: Present<'_>, observed: &Observation) -> Option<Timestamp> {
+fn since(
+    watch: &EntityWatch,
+    before: &PreviousState,
+    present: CurrentState<'_>,
+    observed: &Observation,
+) -> Option<Timestamp> {
     let by_itself = present.changed.filter(|at| *at <= present.now && matches!(watch.until, EntityCondition::State(_)));
     by_itself.or(observed.since).or(before.since).or(Some(present.now))
 }
@@ -107,7 +120,7 @@ fn since(watch: &EntityWatch, before: &Seen, present: Present<'_>, observed: &Ob
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::observed::Came;
+    use crate::watch::observed::MatchedState;
 
     fn at(minute: i64) -> Timestamp {
         Timestamp::from_second(minute * 60).unwrap()
@@ -123,7 +136,7 @@ mod tests {
         let watch = EntityWatch { entity: "sensor.x".to_owned(), until, minutes, again: true };
         let (mut seen, mut woken) = (None, Vec::new());
         for (state, changed, now) in looks {
-            let present = Present { state, changed: Some(at(*changed)), now: at(*now) };
+            let present = CurrentState { state, changed: Some(at(*changed)), now: at(*now) };
             let judged = judge(&watch, seen.as_ref(), present, observed);
             woken.extend(judged.woken.map(|state| (*now, state)));
             seen = judged.seen.or(seen);
@@ -185,8 +198,10 @@ mod tests {
 
     #[test]
     fn f9_what_came_and_went_between_two_looks_has_been() {
-        let rang =
-            |minute| Observation { since: None, came: Some(Came { state: "on".to_owned(), changed: at(minute) }) };
+        let rang = |minute| Observation {
+            since: None,
+            came: Some(MatchedState { state: "on".to_owned(), changed: at(minute) }),
+        };
         let on = || EntityCondition::State("on".to_owned());
         assert_eq!(woken(on(), 0, &[("off", 0, 1), ("off", 3, 4), ("off", 3, 5)], &rang(2)), one(4, "on"));
         // What is known already is not told again, nor what was before the first look.

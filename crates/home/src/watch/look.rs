@@ -7,7 +7,7 @@ use crate::entity::EntityState;
 use crate::exposure::EntityId;
 use crate::home::Home;
 use crate::tools::source;
-use crate::watch::judge::{Judged, Present, Seen, judge};
+use crate::watch::judge::{CurrentState, Judgement, PreviousState, judge};
 use crate::watch::observed::Observation;
 use hob_core::policy::schedule::check::{EntityWatch, LookTarget, LookVerdict};
 use hob_tools::schedule::look::{LookOrder, LookResult, Looker};
@@ -26,7 +26,8 @@ impl Looker for Home {
         let observed = self.observed.of(watch);
         match self.state(&id, self.settings.clock.now()).await {
             Ok(found) => {
-                let present = Present { state: &found.state, changed: found.changed, now: self.settings.clock.now() };
+                let present =
+                    CurrentState { state: &found.state, changed: found.changed, now: self.settings.clock.now() };
                 result(watch, order.seen.as_deref(), present, &observed)
             }
             Err(error) => failed(error.to_string().trim_end_matches('.').to_owned()),
@@ -36,24 +37,24 @@ impl Looker for Home {
 
 /// How an entity stands when somebody begins to wait for it, for the first look: what it becomes before that look has become so.
 pub(crate) fn first_seen(watch: &EntityWatch, found: &EntityState, now: Timestamp) -> Option<String> {
-    let present = Present { state: &found.state, changed: found.changed, now };
+    let present = CurrentState { state: &found.state, changed: found.changed, now };
     written(judge(watch, None, present, &Observation::default()).seen)
 }
 
 /// It is made of texts and numbers.
-fn written(seen: Option<Seen>) -> Option<String> {
+fn written(seen: Option<PreviousState>) -> Option<String> {
     seen.and_then(|seen| serde_json::to_string(&seen).ok())
 }
 
-fn result(watch: &EntityWatch, seen: Option<&str>, present: Present<'_>, observed: &Observation) -> LookResult {
-    let before = seen.and_then(|seen| match serde_json::from_str::<Seen>(seen) {
+fn result(watch: &EntityWatch, seen: Option<&str>, present: CurrentState<'_>, observed: &Observation) -> LookResult {
+    let before = seen.and_then(|seen| match serde_json::from_str::<PreviousState>(seen) {
         Ok(before) => Some(before),
         Err(error) => {
             tracing::warn!(%error, entity = watch.entity, "what was last known cannot be read: it is begun anew");
             None
         }
     });
-    let Judged { woken, seen } = judge(watch, before.as_ref(), present, observed);
+    let Judgement { woken, seen } = judge(watch, before.as_ref(), present, observed);
     let was = before.map(|before| before.state).unwrap_or_default();
     let verdict = match woken {
         None => LookVerdict::Idle,

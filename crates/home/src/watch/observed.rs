@@ -16,7 +16,7 @@ const STATE_CHARS_MAX: usize = 255;
 
 /// It has become what it was to become, in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Came {
+pub(super) struct MatchedState {
     pub(super) state: String,
     /// When, by Home Assistant's clock.
     pub(super) changed: Timestamp,
@@ -24,7 +24,7 @@ pub(super) struct Came {
 
 /// What the socket tells.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct News<'a> {
+pub(super) struct StateUpdate<'a> {
     pub(super) state: &'a str,
     /// Since when, by Home Assistant's clock.
     pub(super) changed: Timestamp,
@@ -36,12 +36,12 @@ pub(super) struct Observation {
     /// Since when it is as it was to become; none: it is not, or that is not known.
     pub(super) since: Option<Timestamp>,
     /// When it last became so.
-    pub(super) came: Option<Came>,
+    pub(super) came: Option<MatchedState>,
 }
 
 /// What is known of one.
 #[derive(Debug, Default)]
-struct Followed {
+struct WatchedState {
     state: Option<String>,
     met: bool,
     observation: Observation,
@@ -49,13 +49,11 @@ struct Followed {
     hastened: Option<Timestamp>,
 }
 
-/// How the socket stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum SocketStanding {
     /// Nothing is watched.
     #[default]
     Idle,
-    /// It is open.
     Open,
     /// It is not, and is tried again.
     Down,
@@ -64,7 +62,7 @@ pub(super) enum SocketStanding {
 /// All that is followed.
 #[derive(Default)]
 pub struct Observed {
-    all: Mutex<BTreeMap<EntityWatch, Followed>>,
+    all: Mutex<BTreeMap<EntityWatch, WatchedState>>,
     standing: Mutex<SocketStanding>,
     /// Rung when something may be followed anew.
     pub(super) changed: Notify,
@@ -92,7 +90,7 @@ impl Observed {
     }
 
     /// Something stands so now; gives the watches whose look is to be hastened, each with the moment.
-    pub(super) fn note(&self, entity: &str, news: &News<'_>, now: Timestamp) -> Vec<(EntityWatch, Timestamp)> {
+    pub(super) fn note(&self, entity: &str, news: &StateUpdate<'_>, now: Timestamp) -> Vec<(EntityWatch, Timestamp)> {
         let mut hastened = Vec::new();
         for (watch, followed) in self.all().iter_mut().filter(|(watch, _)| watch.entity == entity) {
             if followed.becomes(watch, news, now)
@@ -125,12 +123,12 @@ impl Observed {
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<EntityWatch, Followed>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<EntityWatch, WatchedState>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Followed {
+impl WatchedState {
     /// When it is looked at because of news; none: it will be anyway.
     fn next_look(&mut self, now: Timestamp) -> Option<Timestamp> {
         let again = self.hastened.map(|last| last.saturating_add(HASTENED_EVERY).unwrap_or(last));
@@ -143,14 +141,14 @@ impl Followed {
     }
 
     /// It stands so now; true: it has become what it was to become.
-    fn becomes(&mut self, watch: &EntityWatch, news: &News<'_>, now: Timestamp) -> bool {
+    fn becomes(&mut self, watch: &EntityWatch, news: &StateUpdate<'_>, now: Timestamp) -> bool {
         let state: String = news.state.chars().take(STATE_CHARS_MAX).collect();
         let Some(met) = is_met(&watch.until, self.state.as_deref(), &state) else { return false };
         // What it was like at first is for the look to compare.
         let is_first = self.state.is_none();
         let is_news = met && !is_first && (watch.until == EntityCondition::Another || !self.met);
         if is_news {
-            self.observation.came = Some(Came { state: state.clone(), changed: news.changed });
+            self.observation.came = Some(MatchedState { state: state.clone(), changed: news.changed });
         }
         if !met {
             self.observation.since = None;
@@ -174,8 +172,8 @@ mod tests {
         EntityWatch { entity: "sensor.x".to_owned(), until, minutes, again: true }
     }
 
-    fn news(state: &str, second: i64) -> News<'_> {
-        News { state, changed: at(second) }
+    fn news(state: &str, second: i64) -> StateUpdate<'_> {
+        StateUpdate { state, changed: at(second) }
     }
 
     /// The seconds to which looks are hastened, as these states come.

@@ -88,7 +88,7 @@ async fn f9_nothing_reaches_beyond_what_a_call_names_and_the_config_lists() {
     // Whom nobody vouches for sees nothing.
     let mut stranger = kit.invocation(json!({}));
     stranger.principal.trust = Trust::Untrusted;
-    assert!(told(kit.tool("home_look").call(stranger).await).failed);
+    assert!(told(hob_tools::Outcome::of(kit.tool("home_look").call(stranger).await)).failed);
 }
 
 #[tokio::test]

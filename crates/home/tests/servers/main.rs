@@ -125,7 +125,7 @@ impl Kit {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Told {
-        told(self.tool(tool).call(self.invocation(arguments)).await)
+        told(Outcome::of(self.tool(tool).call(self.invocation(arguments)).await))
     }
 
     async fn look(&self, arguments: Value) -> Told {

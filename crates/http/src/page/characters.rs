@@ -9,7 +9,6 @@ fn is_joiner(c: char) -> bool {
 
 /// The text without them, and without controls; how many there were. Soft hyphens and marks at the very beginning are
 /// not counted.
-#[must_use]
 pub fn strip_invisible(text: &str) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
     let mut count = 0;

@@ -6,7 +6,6 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 const HEAD_BYTES_MAX: usize = 4_096;
 
 /// The text of a body whose `Content-Type` is this.
-#[must_use]
 pub fn decode(body: &[u8], content_type: &str) -> String {
     let said = parameter(content_type).and_then(|label| Encoding::for_label(label.as_bytes()));
     let encoding = said.or_else(|| declared_charset(body)).unwrap_or_else(|| guess(body));

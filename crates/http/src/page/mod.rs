@@ -50,7 +50,6 @@ pub struct PageText {
 }
 
 /// The readable text of a page that came from `url`.
-#[must_use]
 pub fn html(html: &str, url: &Url) -> PageText {
     let parsed = tree::parse(html);
     let document = parsed.document;
@@ -59,11 +58,17 @@ pub fn html(html: &str, url: &Url) -> PageText {
     let title = title.or_else(|| title_of(&document));
     let (text, invisible) = characters::strip_invisible(&text);
     let note = |words: Option<String>| words.map(|words| one_line(&words)).filter(|words| !words.is_empty());
-    PageText { title: note(title), date: note(date), text: tidy(&text), hidden, invisible, cut: parsed.cut }
+    PageText {
+        title: note(title),
+        date: note(date),
+        text: collapse_blank_lines(&text).trim().to_owned(),
+        hidden,
+        invisible,
+        cut: parsed.cut,
+    }
 }
 
 /// All that a letter's HTML shows; it is not a page, and has no article to be looked for.
-#[must_use]
 pub fn letter(html: &str) -> PageText {
     let parsed = tree::parse(html);
     let document = parsed.document;
@@ -71,7 +76,14 @@ pub fn letter(html: &str) -> PageText {
     let body = document.body().map(|body| body.inner_html()).unwrap_or_default();
     let text = if parsed.shallow { letter_markdown(&body, &document) } else { tree::words(&document) };
     let (text, invisible) = characters::strip_invisible(&text);
-    PageText { title: None, date: None, text: tidy(&text), hidden, invisible, cut: parsed.cut }
+    PageText {
+        title: None,
+        date: None,
+        text: collapse_blank_lines(&text).trim().to_owned(),
+        hidden,
+        invisible,
+        cut: parsed.cut,
+    }
 }
 
 /// A letter's links lead where they say: they have no page that they could be relative to.
@@ -83,13 +95,11 @@ fn letter_markdown(body: &str, document: &Document) -> String {
 }
 
 /// A page's tree, as it is, within the same bounds: for pages whose parts are known.
-#[must_use]
 pub fn document(html: &str) -> Document {
     tree::parse(html).document
 }
 
 /// The words of a little HTML, on one line.
-#[must_use]
 pub fn words(html: &str) -> String {
     let document = tree::parse(html).document;
     hidden::remove_hidden(&document);
@@ -158,7 +168,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Without spaces at the ends of lines, and never two empty lines together.
-fn tidy(text: &str) -> String {
+pub fn collapse_blank_lines(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     let mut empty = 0;
     for line in text.lines().map(str::trim_end) {
@@ -168,5 +178,5 @@ fn tidy(text: &str) -> String {
             tidy.push('\n');
         }
     }
-    tidy.trim().to_owned()
+    tidy
 }

@@ -51,15 +51,15 @@ pub struct DeviceCode {
     code: Secret,
 }
 
-pub(super) struct Issued {
+pub(super) struct IssuedTokens {
     pub(super) access_token: Secret,
     pub(super) refresh_token: Option<Secret>,
     pub(super) holds: Option<Duration>,
 }
 
 /// How far a person is.
-pub(super) enum Polled {
-    Issued(Issued),
+pub(super) enum PollOutcome {
+    Issued(IssuedTokens),
     Pending,
     TooFast,
 }
@@ -111,14 +111,14 @@ impl Issuer {
         })
     }
 
-    pub(super) async fn poll(&self, guard: &EgressGuard, code: &DeviceCode) -> Result<Polled, LoginError> {
+    pub(super) async fn poll(&self, guard: &EgressGuard, code: &DeviceCode) -> Result<PollOutcome, LoginError> {
         let grant = "urn:ietf:params:oauth:grant-type:device_code";
         let asked = [("grant_type", grant), ("device_code", code.code.expose())];
         match self.ask::<TokenAnswer>(guard, &self.token_url, &asked).await? {
-            Ok(answer) => answer.checked().map(Polled::Issued),
+            Ok(answer) => answer.checked().map(PollOutcome::Issued),
             Err(refusal) => match refusal.error.as_str() {
-                "authorization_pending" => Ok(Polled::Pending),
-                "slow_down" => Ok(Polled::TooFast),
+                "authorization_pending" => Ok(PollOutcome::Pending),
+                "slow_down" => Ok(PollOutcome::TooFast),
                 "expired_token" => Err(LoginError::Expired),
                 _ => Err(refusal.told()),
             },
@@ -126,7 +126,11 @@ impl Issuer {
     }
 
     /// Renews a token; none: it can be renewed no more.
-    pub(super) async fn renew(&self, guard: &EgressGuard, refresh: &Secret) -> Result<Option<Issued>, LoginError> {
+    pub(super) async fn renew(
+        &self,
+        guard: &EgressGuard,
+        refresh: &Secret,
+    ) -> Result<Option<IssuedTokens>, LoginError> {
         let asked =
             [("grant_type", "refresh_token"), ("refresh_token", refresh.expose()), ("scope", self.scope.as_str())];
         match self.ask::<TokenAnswer>(guard, &self.token_url, &asked).await? {
@@ -165,7 +169,7 @@ impl Issuer {
 }
 
 impl TokenAnswer {
-    fn checked(self) -> Result<Issued, LoginError> {
+    fn checked(self) -> Result<IssuedTokens, LoginError> {
         // They go into a line of SASL, where a control character would end them.
         let is_plain = |token: &Secret| {
             let token = token.expose();
@@ -176,7 +180,7 @@ impl TokenAnswer {
             return Err(LoginError::Refused("what was issued is no token for mail servers".to_owned()));
         }
         let Self { access_token, refresh_token, expires_in, .. } = self;
-        Ok(Issued { access_token, refresh_token, holds: expires_in.map(Duration::from_secs) })
+        Ok(IssuedTokens { access_token, refresh_token, holds: expires_in.map(Duration::from_secs) })
     }
 }
 

@@ -7,30 +7,29 @@ use async_trait::async_trait;
 use crate::compose::{compose, message_id};
 use crate::folders::FolderRole;
 use crate::send::{find, put};
-use crate::tools::mail_send::{Written, answered};
+use crate::tools::mail_send::{LetterArguments, answered};
 use crate::tools::{Mailboxes, call_key, failed, of_mail};
 use hob_core::domain::tools::Risk;
 use hob_core::policy::plan::ContentArguments;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The tool.
-pub struct MailDraft {
+pub(crate) struct MailDraft {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailDraft {
     /// Writes into these.
-    #[must_use]
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Puts a letter into the person's Drafts, for them to look at and send.";
-        Self { spec: of_mail(spec_of::<Written>("mail_draft", about, true), Risk::Write), mailboxes }
+        Self { spec: of_mail(spec_of::<LetterArguments>("mail_draft", about, true), Risk::Write), mailboxes }
     }
 
     async fn draft(&self, invocation: &Invocation) -> Result<Outcome, Outcome> {
-        let written: Written = parse(&self.spec, invocation.arguments.clone())?;
+        let written: LetterArguments = parse(&self.spec, invocation.arguments.clone())?;
         let (account, letter) = answered(&self.mailboxes, invocation, &written).await?;
         let id = message_id(&call_key(invocation), &invocation.arguments.to_string(), &account.settings);
         let told = |place: String| Outcome::Text(format!("The draft is {place}. Nothing was sent."));
@@ -62,9 +61,7 @@ impl Tool for MailDraft {
         Some(&self.mailboxes.audience)
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.draft(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.draft(&invocation).await
     }
 }

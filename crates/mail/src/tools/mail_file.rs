@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::file::{Filed, Filing, file};
+use crate::file::{FiledLetter, FilingRequest, file};
 use crate::folders::FolderRole;
 use crate::tools::{Mailboxes, failed, of_mail};
 use hob_core::domain::tools::Risk;
 use hob_core::domain::undo::InverseCall;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The tool's name.
 const NAME: &str = "mail_file";
@@ -34,15 +34,14 @@ struct Arguments {
 }
 
 /// The tool.
-pub struct MailFile {
+pub(crate) struct MailFile {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailFile {
     /// Files in these.
-    #[must_use]
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Moves a letter to a folder, flags it, or marks it as read or unread.";
         Self { spec: of_mail(spec_of::<Arguments>(NAME, about, true), Risk::Write), mailboxes }
     }
@@ -53,7 +52,7 @@ impl MailFile {
         if to.is_none() && read.is_none() && flagged.is_none() {
             return Err(Outcome::Error("Say what is to be done: to, read or flagged. Nothing was done.".to_owned()));
         }
-        let filing = Filing { to, read, flagged };
+        let filing = FilingRequest { to, read, flagged };
         let done = Box::pin(file(account, &id, &filing)).await;
         let done = done.map_err(|error| match failed(&error) {
             Outcome::Error(why) if invocation.attempt > 1 => {
@@ -67,7 +66,7 @@ impl MailFile {
 
 /// The call that files a letter back; none where its old place cannot be given back to it: the server does not tell its new id, or has
 /// left the old one behind.
-fn filed_back(done: &Filed, filing: &Filing) -> Option<InverseCall> {
+fn filed_back(done: &FiledLetter, filing: &FilingRequest) -> Option<InverseCall> {
     let id = match &done.moved {
         None => &done.was,
         Some(moved) if moved.is_left_behind => return None,
@@ -84,7 +83,7 @@ fn filed_back(done: &Filed, filing: &Filing) -> Option<InverseCall> {
     Some(InverseCall { tool: NAME.to_owned(), arguments })
 }
 
-fn told(done: &Filed) -> String {
+fn told(done: &FiledLetter) -> String {
     let mut lines = Vec::new();
     match &done.moved {
         Some(moved) => {
@@ -122,9 +121,7 @@ impl Tool for MailFile {
         ![FolderRole::Trash, FolderRole::Junk].iter().any(|role| role.as_str().eq_ignore_ascii_case(goes_to))
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.file(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.file(&invocation).await
     }
 }

@@ -11,7 +11,7 @@ use crate::tools::{Mailboxes, failed, of_mail, source};
 use hob_core::domain::tools::Risk;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, OutputFile, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, OutputFile, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,15 +23,14 @@ struct Arguments {
 }
 
 /// The tool.
-pub struct MailRead {
+pub(crate) struct MailRead {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailRead {
     /// Reads in these.
-    #[must_use]
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Reads a letter, which stays unread, or fetches one of its files.";
         Self { spec: of_mail(spec_of::<Arguments>("mail_read", about, true), Risk::Read), mailboxes }
     }
@@ -62,9 +61,7 @@ impl Tool for MailRead {
         Some(&self.mailboxes.audience)
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.read(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.read(&invocation).await
     }
 }

@@ -13,7 +13,7 @@ use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::tools::Risk;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -38,15 +38,14 @@ struct Arguments {
 }
 
 /// The tool.
-pub struct MailSearch {
+pub(crate) struct MailSearch {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailSearch {
     /// Looks into these.
-    #[must_use]
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Looks for letters in the person's own mailbox, newest first. All that is given must fit.";
         Self { spec: of_mail(spec_of::<Arguments>("mail_search", about, true), Risk::Read), mailboxes }
     }
@@ -69,10 +68,8 @@ impl Tool for MailSearch {
         Some(&self.mailboxes.audience)
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.found(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.found(&invocation).await
     }
 }
 

@@ -10,18 +10,18 @@ use crate::account::Account;
 use crate::compose::{Draft, compose, message_id};
 use crate::folders::FolderRole;
 use crate::read;
-use crate::send::{Sent, find, send};
+use crate::send::{SendOutcome, find, send};
 use crate::tools::{Mailboxes, call_key, failed, of_mail};
 use hob_core::domain::tools::{Approval, Assessment, GrantScope, Risk, ToolFacts};
 use hob_core::policy::plan::ContentArguments;
 use hob_email::reading::Letter;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Written {
+pub(super) struct LetterArguments {
     /// Needed where there are several.
     account: Option<String>,
     /// Addresses.
@@ -37,7 +37,7 @@ pub(super) struct Written {
     answers: Option<String>,
 }
 
-impl Written {
+impl LetterArguments {
     pub(super) fn letter(&self) -> Draft {
         Draft { to: self.to.clone(), cc: self.cc.clone(), subject: self.subject.clone(), text: self.text.clone() }
     }
@@ -47,7 +47,7 @@ impl Written {
 pub(super) async fn answered<'a>(
     mailboxes: &'a Mailboxes,
     invocation: &Invocation,
-    written: &Written,
+    written: &LetterArguments,
 ) -> Result<(&'a Account, Option<Letter>), Outcome> {
     let Some(id) = &written.answers else {
         return Ok((mailboxes.pick(invocation, written.account.as_deref()).await?, None));
@@ -61,23 +61,22 @@ pub(super) async fn answered<'a>(
 }
 
 /// The tool.
-pub struct MailSend {
+pub(crate) struct MailSend {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailSend {
     /// Sends from these.
-    #[must_use]
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Sends a letter in the person's name. They are asked each time and see it whole.";
-        let spec = of_mail(spec_of::<Written>("mail_send", about, false), Risk::Send);
+        let spec = of_mail(spec_of::<LetterArguments>("mail_send", about, false), Risk::Send);
         let facts = ToolFacts { approval: Approval::Critical, exclusive: true, ..spec.facts };
         Self { spec: spec.with(facts), mailboxes }
     }
 
     async fn send(&self, invocation: &Invocation) -> Result<Outcome, Outcome> {
-        let written: Written = parse(&self.spec, invocation.arguments.clone())?;
+        let written: LetterArguments = parse(&self.spec, invocation.arguments.clone())?;
         let (account, letter) = answered(&self.mailboxes, invocation, &written).await?;
         let id = message_id(&call_key(invocation), &invocation.arguments.to_string(), &account.settings);
         let ready = compose(&written.letter(), letter.as_ref(), id, &account.settings, invocation.now);
@@ -91,10 +90,10 @@ impl MailSend {
         }
         let sent = Box::pin(send(account, &ready)).await;
         Ok(match sent {
-            Sent::Gone(Ok(copy)) => Outcome::Text(format!("Sent. The copy is {copy}.")),
-            Sent::Gone(Err(why)) => Outcome::Text(format!("Sent. No copy was kept here: {why}")),
-            Sent::Not { why } => Outcome::Error(format!("Nothing was sent: {why}.")),
-            Sent::Unknown { why } => match self.has_gone_out(account, &ready.message_id).await {
+            SendOutcome::Gone(Ok(copy)) => Outcome::Text(format!("Sent. The copy is {copy}.")),
+            SendOutcome::Gone(Err(why)) => Outcome::Text(format!("Sent. No copy was kept here: {why}")),
+            SendOutcome::Not { why } => Outcome::Error(format!("Nothing was sent: {why}.")),
+            SendOutcome::Unknown { why } => match self.has_gone_out(account, &ready.message_id).await {
                 Ok(Some(there)) => Outcome::Text(format!("Sent. The copy is {there}.")),
                 Ok(None) | Err(_) => Outcome::Error(format!(
                     "Nobody knows whether it went out: {why}. Tell the person so, and do not send it again unasked: they can \
@@ -134,9 +133,7 @@ impl Tool for MailSend {
         Assessment { about, always: GrantScope::Never, ..Assessment::usual(Risk::Send) }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.send(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.send(&invocation).await
     }
 }

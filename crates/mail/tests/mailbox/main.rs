@@ -17,7 +17,7 @@ use hob_email::settings::Security;
 use hob_mail::account::{Account, SignIn};
 use hob_mail::audience::MailAudience;
 use hob_mail::folders::FolderRole;
-use hob_mail::settings::{DEADLINE, Place, Settings};
+use hob_mail::settings::{DEADLINE, ServerAddress, Settings};
 use hob_mail::tools::{Mailboxes, all};
 use hob_store::users::{Identity, ensure};
 use hob_store::{SchedulingMode, Store};
@@ -39,7 +39,7 @@ struct House {
 }
 
 fn settings(servers: &Servers) -> Settings {
-    let place = |port| Place { host: "localhost".to_owned(), port, security: Security::Tls };
+    let place = |port| ServerAddress { host: "localhost".to_owned(), port, security: Security::Tls };
     Settings {
         name: "ada".to_owned(),
         people: People { owners: false, named: vec![vec![Alias::of(ChannelKind::Telegram, "7")]] },
@@ -88,7 +88,7 @@ impl House {
 
     async fn made(&self, tool: &str, invocation: Invocation) -> Outcome {
         assert_eq!(self.tools.argument_errors(tool, &invocation.arguments), None);
-        self.tools.get(tool).unwrap().call(invocation).await
+        Outcome::of(self.tools.get(tool).unwrap().call(invocation).await)
     }
 
     /// The ids of what is found.

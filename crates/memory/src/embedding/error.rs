@@ -26,7 +26,6 @@ pub enum EmbedError {
 
 impl EmbedError {
     /// Whether the same call may work later.
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Transient { .. })
     }

@@ -22,10 +22,10 @@ use hob_model::exchange::endpoint::{is_local, parse};
 mod tests;
 
 /// Where all-MiniLM-L6-v2 is published.
-pub const MINILM_URL: &str = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main";
+pub(crate) const MINILM_URL: &str = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main";
 
 /// The files of all-MiniLM-L6-v2; the large one last, so that a wrong address is noticed early.
-pub const MINILM: [ModelFile; 3] = [
+pub(crate) const MINILM: [ModelFile; 3] = [
     ModelFile {
         name: "config.json",
         bytes: 612,
@@ -66,7 +66,6 @@ pub struct ModelFile {
 pub struct Progress {
     /// The file.
     pub name: &'static str,
-    /// What is there of it.
     pub done: u64,
     pub bytes: u64,
 }

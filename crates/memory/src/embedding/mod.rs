@@ -38,7 +38,7 @@ pub struct TokenVector {
 
 /// A text with the vectors of its tokens, for late interaction.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Embedded {
+pub struct EmbeddedText {
     /// The text's vector, of length one.
     pub vector: Vec<f32>,
     /// Its tokens in order, without those that the model adds.
@@ -55,7 +55,6 @@ pub enum Bill {
     Said(UserId),
     /// Of whoever asks, within all their caps.
     Asked {
-        /// Who.
         user: UserId,
         /// Who Hob is for them; none: nobody in particular.
         persona: Option<String>,
@@ -82,7 +81,7 @@ pub trait Embedder: Send + Sync {
     }
 
     /// As [`Self::embed`], with the vectors of the tokens; none where the model does not tell them.
-    async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError>;
+    async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<EmbeddedText>>, EmbedError>;
 }
 
 /// Scales `vector` to length one; a vector of zeros stays what it is.

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::embedding::account::{Account, CallOutcome};
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Bill, Embedded, Embedder, EmbeddingModel, normalise};
+use crate::embedding::{Bill, EmbeddedText, Embedder, EmbeddingModel, normalise};
 use hob_core::domain::secret::Secret;
 use hob_core::domain::text::hex;
 use hob_model::error::{ErrorClass, ModelError};
@@ -48,7 +48,7 @@ pub struct RemoteModel {
 }
 
 /// Asks a server.
-pub struct OpenAiEmbedder {
+pub(crate) struct OpenAiEmbedder {
     server: Arc<Server>,
     model: EmbeddingModel,
 }
@@ -84,7 +84,7 @@ impl OpenAiEmbedder {
     ///
     /// # Errors
     /// When the address or the key cannot be used, or the server does not give a vector.
-    pub async fn open(remote: RemoteModel, account: Option<Account>) -> Result<Self, EmbedError> {
+    pub(crate) async fn open(remote: RemoteModel, account: Option<Account>) -> Result<Self, EmbedError> {
         let endpoint = Endpoint::new(&remote.base_url, "", Deadlines::default())
             .and_then(|endpoint| endpoint.key(AUTHORIZATION, "Bearer ", remote.api_key.as_ref()))
             .map_err(|error| for_good(decide(&error)))?;
@@ -124,7 +124,7 @@ impl Embedder for OpenAiEmbedder {
         }
     }
 
-    async fn embed_tokens(&self, _texts: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError> {
+    async fn embed_tokens(&self, _texts: &[String]) -> Result<Option<Vec<EmbeddedText>>, EmbedError> {
         Ok(None)
     }
 }

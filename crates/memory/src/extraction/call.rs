@@ -23,31 +23,31 @@ use hob_store::model_calls::CallEnd;
 use hob_store::{Tx, episodes, millis};
 
 /// The most calls in sixty minutes.
-pub const CALLS_PER_HOUR: i64 = 30;
+pub(crate) const CALLS_PER_HOUR: i64 = 30;
 /// How long a model may take.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A call that is about to be made: for facts of the turns of an episode after a place.
 #[derive(Clone)]
-pub struct BeginCall {
-    pub episode: EpisodeId,
+pub(crate) struct BeginCall {
+    pub(crate) episode: EpisodeId,
     /// The place.
-    pub from: i64,
+    pub(crate) from: i64,
     /// Whose words it reads.
-    pub user: UserId,
-    pub model: String,
+    pub(crate) user: UserId,
+    pub(crate) model: String,
     /// The tokens it will read.
-    pub estimate: u64,
+    pub(crate) estimate: u64,
     /// What it may cost.
-    pub reserve: Money,
+    pub(crate) reserve: Money,
     /// The household's caps.
-    pub budget_guard: Arc<BudgetGuard>,
-    pub at: Timestamp,
+    pub(crate) budget_guard: Arc<BudgetGuard>,
+    pub(crate) at: Timestamp,
 }
 
 /// Whether it may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BeginOutcome {
+pub(crate) enum BeginOutcome {
     /// Yes: it is on record.
     Call {
         id: i64,
@@ -64,8 +64,7 @@ pub enum BeginOutcome {
 
 impl BeginOutcome {
     /// Whether no other call may be made now either.
-    #[must_use]
-    pub fn holds_for_all(&self) -> bool {
+    pub(crate) fn holds_for_all(&self) -> bool {
         match self {
             Self::Call { .. } | Self::Stale => false,
             Self::HourIsFull => true,
@@ -75,7 +74,7 @@ impl BeginOutcome {
 }
 
 impl BeginCall {
-    pub async fn run(&self, tx: &mut Tx) -> Result<BeginOutcome, StoreError> {
+    pub(crate) async fn run(&self, tx: &mut Tx) -> Result<BeginOutcome, StoreError> {
         let hour_ago = millis(self.at - SignedDuration::from_hours(1));
         if memory_calls::since(tx, hour_ago).await? >= CALLS_PER_HOUR {
             return Ok(BeginOutcome::HourIsFull);
@@ -104,13 +103,11 @@ impl BeginCall {
 }
 
 /// The tokens that a request is expected to be.
-#[must_use]
 pub fn estimate(request: &Request) -> u64 {
     expected_tokens(tokens::estimate(&request.system, &request.tools, &request.messages))
 }
 
 /// What is set aside for it. A model without a known price has none.
-#[must_use]
 pub fn reserve(table: &ModelTable, model: &str, request: &Request) -> Money {
     let reply = request.max_output_tokens.unwrap_or_default();
     table.facts(model).rates.map_or(Money::ZERO, |rates| price::most(estimate(request), reply, &rates))
@@ -133,7 +130,6 @@ pub async fn ask(models: &Catalog, label: &str, request: &Request) -> Result<Com
 }
 
 /// Whether the same may well be answered another time, without anything having changed in it.
-#[must_use]
 pub fn is_transient(class: ErrorClass) -> bool {
     match class {
         ErrorClass::Auth
@@ -149,9 +145,12 @@ pub fn is_transient(class: ErrorClass) -> bool {
     }
 }
 
-/// The bill of a call that was answered.
-#[must_use]
-pub fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
+pub(crate) fn answered_call_bill(
+    table: &ModelTable,
+    model: &str,
+    request: &Request,
+    completion: &Completion,
+) -> CallEnd {
     let told = completion.usage;
     let written = || {
         let arguments: u64 = completion.calls().map(|call| tokens::count(&call.arguments)).sum();
@@ -176,8 +175,7 @@ pub fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, co
 }
 
 /// The bill of a call that failed: it cost nothing, but where nobody listened to its end, or nobody understands the answer.
-#[must_use]
-pub fn failed_call_bill(table: &ModelTable, model: &str, request: &Request, error: &ModelError) -> CallEnd {
+pub(crate) fn failed_call_bill(table: &ModelTable, model: &str, request: &Request, error: &ModelError) -> CallEnd {
     if matches!(error.class, ErrorClass::Timeout | ErrorClass::Malformed) {
         let error = Some(error.message.clone());
         return CallEnd { error, ..lost_call_bill(table.facts(model).rates.as_ref(), estimate(request)) };

@@ -54,7 +54,6 @@ pub struct FactMerge {
 
 /// What of the current facts says the same as another, whatever its category, and what is over. Of two, the one stays that was
 /// told, else the surer, else the older.
-#[must_use]
 pub fn merges(known: &[Fact], now: i64) -> Vec<FactMerge> {
     let mut staying: Vec<&Fact> = Vec::new();
     let mut gone = Vec::new();

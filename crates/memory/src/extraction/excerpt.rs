@@ -60,15 +60,14 @@ pub struct ShownTurn {
 
 /// A stretch of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EpisodeExcerpt {
-    pub shown: Vec<ShownTurn>,
+pub(crate) struct EpisodeExcerpt {
+    pub(crate) shown: Vec<ShownTurn>,
     /// The last place that is gone through with it.
-    pub through: i64,
+    pub(crate) through: i64,
 }
 
 /// The next stretch of an episode, of which these are the next turns, and `turns` all there are.
-#[must_use]
-pub fn next_excerpt(scope: Scope, next: Vec<EpisodeTurn>, turns: i64) -> EpisodeExcerpt {
+pub(crate) fn next_excerpt(scope: Scope, next: Vec<EpisodeTurn>, turns: i64) -> EpisodeExcerpt {
     let all = i64::try_from(next.len()).unwrap_or(i64::MAX) < TURNS_MAX;
     let mut stretch = EpisodeExcerpt { shown: Vec::new(), through: 0 };
     let mut told = 0;
@@ -114,7 +113,6 @@ fn shown_turn(scope: Scope, turn: EpisodeTurn) -> Option<ShownTurn> {
 }
 
 /// The request; `keys` are those in use, each with its category.
-#[must_use]
 pub fn request(shown: &[ShownTurn], keys: &[(String, String)], zone: &TimeZone) -> Request {
     let mut lines = Vec::new();
     if !keys.is_empty() {

@@ -158,7 +158,6 @@ impl Extractor {
     }
 
     /// The model that is asked; none where only the offline one is there, which draws no facts.
-    #[must_use]
     pub fn model(&self) -> Option<String> {
         let models = &self.ports.models;
         let wanted = self.settings.model.as_deref().and_then(|word| models.resolve(word));

@@ -175,7 +175,6 @@ pub struct ExtractedFact {
 }
 
 /// What is believed of the drafts.
-#[must_use]
 pub fn checked(
     drafts: Vec<Draft>,
     scope: Scope,

@@ -259,15 +259,13 @@ const CATEGORIES: &[&str] = &[
 ];
 
 /// Whether a category is restricted: what nobody may tell unasked (`policy::restricted`), and whatever sounds like it.
-#[must_use]
-pub fn is_category(category: &str) -> bool {
+pub(crate) fn is_category(category: &str) -> bool {
     restricted(category).is_some()
         || folded_words(category).any(|word| CATEGORIES.iter().any(|known| word.starts_with(known)))
 }
 
 /// Whether a text speaks of health, money, politics or religion.
-#[must_use]
-pub fn is_restricted(text: &str) -> bool {
+pub(crate) fn is_restricted(text: &str) -> bool {
     folded_words(text).any(|word| {
         WORDS.contains(&word.as_str())
             || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))

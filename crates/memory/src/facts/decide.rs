@@ -48,7 +48,6 @@ pub enum Decision {
 }
 
 /// Decides; `known` is the current fact, then its rivals, the oldest first.
-#[must_use]
 pub fn decide(claim: &Claim<'_>, known: &[Fact]) -> Decision {
     let Some(current) = known.first() else { return Decision::New };
     if current.is_over(claim.now) {

@@ -15,21 +15,18 @@ const FILLERS: &[&str] = &[
 const JOINTS: &[&str] = &["of", "von", "vom"];
 
 /// A text without what does not matter in it: case, spaces, trailing punctuation.
-#[must_use]
 pub fn fold(text: &str) -> String {
     one_line(text).to_lowercase()
 }
 
 /// The text on one line, without punctuation at its end.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     let line = hob_core::domain::text::one_line(text);
     line.trim_end_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!') || c.is_whitespace()).to_owned()
 }
 
 /// Do both keys mean the same attribute? The words must be the same in order, or in reverse around an "of".
-#[must_use]
-pub fn same_key(a: &str, b: &str) -> bool {
+pub(crate) fn same_key(a: &str, b: &str) -> bool {
     if fold(a) == fold(b) {
         return true;
     }
@@ -47,8 +44,7 @@ pub fn same_key(a: &str, b: &str) -> bool {
 }
 
 /// Do both values say the same? Numbers, dates, names and negations are words like any other: all must be there, in order.
-#[must_use]
-pub fn same_value(a: &str, b: &str) -> bool {
+pub(crate) fn same_value(a: &str, b: &str) -> bool {
     if fold(a) == fold(b) {
         return true;
     }

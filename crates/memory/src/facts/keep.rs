@@ -75,7 +75,6 @@ pub enum RememberOutcome {
 }
 
 impl RememberOutcome {
-    #[must_use]
     pub fn fact(&self) -> FactId {
         match self {
             Self::New { fact }
@@ -87,7 +86,6 @@ impl RememberOutcome {
     }
 
     /// The value whose place was taken.
-    #[must_use]
     pub fn superseded_value(&self) -> Option<&str> {
         match self {
             Self::Superseded { before, .. } => Some(before),

@@ -15,7 +15,6 @@ const HALF_LIFE_DAYS: f64 = 90.0;
 /// | it was learnt or used lately, half of it after 90 days | 0.25 |
 /// | it matters (its importance) | 0.1 |
 /// | it was used often, all of it from seven times on | 0.05 |
-#[must_use]
 pub fn fact_score(fact: &Fact, place: Option<usize>, now: i64) -> f64 {
     let fresh = fact.used_at.unwrap_or(0).max(fact.since);
     let age_days = (now - fresh).max(0) as f64 / DAY_MS;

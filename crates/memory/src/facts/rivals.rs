@@ -9,15 +9,14 @@ use hob_store::facts::Fact;
 
 /// Two values, of which one is true.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rivalry {
+pub struct FactConflict {
     pub current: Fact,
     /// What contradicts it; [`hob_store::facts::note_asked`] notes on this one that a person was asked.
     pub rival: Fact,
 }
 
-impl Rivalry {
+impl FactConflict {
     /// What the two rest on that nobody vouches for (row N6).
-    #[must_use]
     pub fn taint(&self) -> Taint {
         let mut taint = Taint::from_stored(self.current.taint.as_deref());
         taint.join(&Taint::from_stored(self.rival.taint.as_deref()));
@@ -25,7 +24,6 @@ impl Rivalry {
     }
 
     /// A line for the model: what is known twice, and that it is to ask.
-    #[must_use]
     pub fn question_line(&self, zone: &TimeZone) -> String {
         let side = |fact: &Fact| {
             let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);

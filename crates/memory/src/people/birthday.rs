@@ -72,7 +72,6 @@ impl Birthday {
     }
 
     /// What [`fmt::Display`] wrote.
-    #[must_use]
     pub fn from_stored(text: &str) -> Option<Self> {
         let (date, year_known) = match text.strip_prefix("--") {
             Some(day) => (format!("{LEAP_YEAR}-{day}"), false),
@@ -82,14 +81,12 @@ impl Birthday {
     }
 
     /// The next one, today's included. Where there is no 29 February it is on the 28th.
-    #[must_use]
     pub fn next(self, today: Date) -> Date {
         let this = self.in_year(today.year());
         if this < today { self.in_year(today.year().saturating_add(1)) } else { this }
     }
 
     /// How old somebody is on a birthday of theirs.
-    #[must_use]
     pub fn age_on(self, day: Date) -> Option<i16> {
         self.year_known.then(|| day.year() - self.date.year())
     }
@@ -107,7 +104,6 @@ impl Birthday {
     }
 
     /// For people: `3 May 1990`.
-    #[must_use]
     pub fn in_words(self) -> String {
         self.date.strftime(if self.year_known { "%-d %B %Y" } else { "%-d %B" }).to_string()
     }

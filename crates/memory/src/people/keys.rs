@@ -11,13 +11,11 @@ const BIRTHDAYS: [&str; 4] = ["birthday", "geburtstag", "date of birth", "geburt
 const OWNER_CHARS_MIN: usize = 3;
 
 /// The key in the scope, of a key within the person; their name or relation before it is not said twice.
-#[must_use]
 pub fn in_scope(person: &Person, key: &str) -> String {
     format!("{}'s {}", person.name, key_without_owner(person, key))
 }
 
 /// The key within the person, of one that may name them.
-#[must_use]
 pub fn key_without_owner<'a>(person: &Person, key: &'a str) -> &'a str {
     let relation =
         person.relation.as_deref().into_iter().flat_map(|relation| [format!("my {relation}"), relation.to_owned()]);
@@ -26,7 +24,6 @@ pub fn key_without_owner<'a>(person: &Person, key: &'a str) -> &'a str {
 }
 
 /// Whose a key is that names its person by their own name.
-#[must_use]
 pub fn owner<'a>(people: &'a [Person], key: &str) -> Option<&'a Person> {
     let named = |person: &&Person| {
         person.name.chars().count() >= OWNER_CHARS_MIN && strip_genitive(key, &person.name).is_some()
@@ -44,14 +41,12 @@ fn strip_genitive<'a>(key: &'a str, owner: &str) -> Option<&'a str> {
 }
 
 /// Whether a birthday is told under this key.
-#[must_use]
-pub fn is_birthday(key: &str) -> bool {
+pub(crate) fn is_birthday(key: &str) -> bool {
     BIRTHDAYS.contains(&fold(key).as_str())
 }
 
 /// Whether a birthday is told under this key, in the scope or within the person.
-#[must_use]
-pub fn tells_birthday(key: &str) -> bool {
+pub(crate) fn tells_birthday(key: &str) -> bool {
     let key = fold(key);
     BIRTHDAYS
         .iter()

@@ -25,7 +25,6 @@ pub enum NameMatch<'a> {
 }
 
 /// Who of `people` is meant by `text`: a name goes before what else somebody is known by, and that before "my sister".
-#[must_use]
 pub fn find<'a>(people: &'a [Person], text: &str) -> NameMatch<'a> {
     let wanted = fold(text);
     let identity = Identity::parse(text).ok().map(|identity| fold(&identity.value));
@@ -51,7 +50,6 @@ pub fn find<'a>(people: &'a [Person], text: &str) -> NameMatch<'a> {
 }
 
 /// Those of `people` whom `text` speaks of, in their order.
-#[must_use]
 pub fn mentioned<'a>(people: &'a [Person], text: &str) -> Vec<&'a Person> {
     let (words, exact) = (name_words(&fold(text)), name_words(text));
     let named = |name: &str| {
@@ -112,14 +110,12 @@ fn similar_names<'a>(people: &'a [Person], wanted: &str) -> Vec<&'a str> {
 }
 
 /// Who "my sister" is to the speaker.
-#[must_use]
-pub fn relation_of(name: &str) -> Option<&str> {
+pub(crate) fn relation_of(name: &str) -> Option<&str> {
     let (first, relation) = name.split_once(' ')?;
     POSSESSIVES.contains(&fold(first).as_str()).then_some(relation)
 }
 
 /// In lower case, with single spaces: names that differ in nothing else are one.
-#[must_use]
 pub fn fold(name: &str) -> String {
     one_line(name).to_lowercase()
 }

@@ -26,7 +26,6 @@ const LATER: (f64, f64) = (0.9, 10.0);
 const EARLIER: (f64, f64) = (0.6, 7.0);
 
 /// How close `day` is to the nearest of `spoken`: 1 within, 0 far away or if nothing is spoken of.
-#[must_use]
 pub fn closeness(day: Date, spoken: &[DateRange]) -> f64 {
     let of = |days: &DateRange| {
         let fall = |(most, third): (f64, f64), from: Date, to: Date| most * (-days_between(from, to) / third).exp();
@@ -46,8 +45,7 @@ fn days_between(from: Date, to: Date) -> f64 {
 }
 
 /// The days that `text` speaks of, on the day `today`.
-#[must_use]
-pub fn mentioned_dates(text: &str, today: Date) -> Vec<DateRange> {
+pub(crate) fn mentioned_dates(text: &str, today: Date) -> Vec<DateRange> {
     let words: Vec<String> = folded_words(text).collect();
     let mut found = Vec::new();
     let mut at = 0;

@@ -13,14 +13,14 @@ use crate::rank::words::{folded_words, is_stop_word};
 mod tests;
 
 /// How many turns to either side belong to a turn's neighbourhood.
-pub const NEIGHBOURS: usize = 2;
+pub(crate) const NEIGHBOURS: usize = 2;
 
 /// A question to memory.
 #[derive(Debug, Clone, Default)]
 pub struct RankQuestion {
     pub text: String,
     /// What the words of it are worth that are looked for.
-    pub terms: Vec<Term>,
+    pub(crate) terms: Vec<Term>,
     /// The days that it speaks of.
     pub days: Vec<DateRange>,
     /// The signs of its tokens; empty where there is no embedding.
@@ -43,7 +43,7 @@ pub struct RankTurn {
     /// The signs of its own tokens, from the same pass.
     pub tokens: TokenBinaryCodes,
     /// Whether it may be answered with; the others are there for their neighbours.
-    pub is_candidate: bool,
+    pub(crate) is_candidate: bool,
 }
 
 /// A stretch of a conversation, with all that was said in it.
@@ -56,7 +56,6 @@ pub struct RankSession {
 
 /// What is embedded of a turn, and where its own words begin: with the turn before it, as many make sense only then, and
 /// with the names of those who speak. One pass gives the vector and the tokens.
-#[must_use]
 pub fn embedded(before: Option<(&str, &str)>, turn: (&str, &str)) -> (String, usize) {
     let mut text = before.map(|(speaker, said)| format!("{speaker}: {said}\n")).unwrap_or_default();
     let own = text.len();
@@ -67,8 +66,7 @@ pub fn embedded(before: Option<(&str, &str)>, turn: (&str, &str)) -> (String, us
 }
 
 /// Whether a token tells something, so that it takes part in late interaction.
-#[must_use]
-pub fn is_informative(token: &str) -> bool {
+pub(crate) fn is_informative(token: &str) -> bool {
     folded_words(token).next().is_some_and(|word| !is_stop_word(&word))
 }
 
@@ -86,7 +84,7 @@ pub struct CandidateFeatures {
     pub session: usize,
     pub features: [f64; FEATURES],
     /// Whether there is an embedding of it; else those features say nothing, neither for it nor against it.
-    pub has_meaning: bool,
+    pub(crate) has_meaning: bool,
     /// What the words of the question are worth that are found in it or nearby.
     pub worth: f64,
 }
@@ -101,7 +99,6 @@ pub struct SearchWord {
 
 /// The words of a question that are looked for: no stop words and none of `names`, as those who are named speak in
 /// nearly all of it. The names alone, if there is nothing else.
-#[must_use]
 pub fn search_words(question: &str, names: &[&str]) -> Vec<SearchWord> {
     let names: Vec<String> = names.iter().flat_map(|name| folded_words(name)).collect();
     let telling = distinct(folded_words(question).filter(|word| !is_stop_word(word) && !names.contains(word)));
@@ -109,8 +106,7 @@ pub fn search_words(question: &str, names: &[&str]) -> Vec<SearchWord> {
 }
 
 /// The stems of what is [`search_words`].
-#[must_use]
-pub fn search_stems(question: &str, names: &[&str]) -> Vec<String> {
+pub(crate) fn search_stems(question: &str, names: &[&str]) -> Vec<String> {
     search_words(question, names).into_iter().map(|wanted| wanted.stem).collect()
 }
 
@@ -125,7 +121,6 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<SearchWord> {
     distinct
 }
 
-#[must_use]
 pub fn describe(question: &RankQuestion, sessions: &[RankSession]) -> Vec<CandidateFeatures> {
     let asked = QuestionTraits::of(question);
     let counted: Vec<Vec<Counts>> = sessions.iter().map(|session| counts(question, session)).collect();

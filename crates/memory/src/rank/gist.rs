@@ -16,37 +16,32 @@ pub struct TextDigest {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpeechTraits {
     pub asks: bool,
-    pub tells_time: bool,
-    pub tells_number: bool,
+    pub(crate) tells_time: bool,
+    pub(crate) tells_number: bool,
 }
 
 impl TextDigest {
-    #[must_use]
     pub fn of(text: &str) -> Self {
         Self { stems: stems(text).map(|stem| hash(&stem)).collect(), manner: SpeechTraits::of(text) }
     }
 
     /// The stems as they are stored.
-    #[must_use]
-    pub fn stem_bytes(&self) -> Vec<u8> {
+    pub(crate) fn stem_bytes(&self) -> Vec<u8> {
         self.stems.iter().flat_map(|stem| stem.to_le_bytes()).collect()
     }
 }
 
 /// What [`TextDigest::stem_bytes`] wrote.
-#[must_use]
-pub fn read_stems(bytes: &[u8]) -> Vec<u32> {
+pub(crate) fn read_stems(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|stem| u32::from_le_bytes(*stem)).collect()
 }
 
 /// A stem as a number (FNV-1a): two that share one are a matter of billions.
-#[must_use]
 pub fn hash(stem: &str) -> u32 {
     stem.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 impl SpeechTraits {
-    #[must_use]
     pub fn of(text: &str) -> Self {
         let words: Vec<String> = folded_words(text).collect();
         let has = |what: fn(&str) -> bool| words.iter().any(|word| what(word));
@@ -58,21 +53,18 @@ impl SpeechTraits {
     }
 
     /// As it is stored.
-    #[must_use]
     pub fn to_bits(self) -> i64 {
         i64::from(self.asks) | i64::from(self.tells_time) << 1 | i64::from(self.tells_number) << 2
     }
 
     /// What [`Self::to_bits`] gave.
-    #[must_use]
     pub fn from_bits(bits: i64) -> Self {
         Self { asks: bits & 1 != 0, tells_time: bits & 2 != 0, tells_number: bits & 4 != 0 }
     }
 }
 
 /// Whether a word of a question that speaks of days says no more than when: one of nothing else asks for all of a day.
-#[must_use]
-pub fn is_of_time(word: &str) -> bool {
+pub(crate) fn is_of_time(word: &str) -> bool {
     let ordinal = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
     is_number(ordinal) || is_time(word) || is_count(word) || AT_LARGE.contains(&word)
 }

@@ -22,13 +22,11 @@ impl TokenBinaryCodes {
     }
 
     /// As it is stored.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.signs.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
     /// What [`Self::to_bytes`] wrote; none if it is not of vectors of so many numbers.
-    #[must_use]
     pub fn read(bytes: &[u8], dimensions: usize) -> Option<Self> {
         let (signs, rest) = bytes.as_chunks::<8>();
         let words = binary_codes::word_count(dimensions);
@@ -41,8 +39,7 @@ impl TokenBinaryCodes {
     }
 
     /// For each token of the question, how alike its best token here is: from −1 to 1, about the cosine.
-    #[must_use]
-    pub fn best_for(&self, question: &Self) -> Vec<f64> {
+    pub(crate) fn best_for(&self, question: &Self) -> Vec<f64> {
         let bits = (self.words.max(1) * 64) as f64;
         let best = |token: &[u64]| {
             let nearest = self.tokens().map(|other| binary_codes::distance(token, other)).min();
@@ -53,8 +50,7 @@ impl TokenBinaryCodes {
 }
 
 /// The mean over the question's tokens of the best in any of the texts, as [`TokenBinaryCodes::best_for`] found them.
-#[must_use]
-pub fn max_sim(texts: &[Vec<f64>]) -> f64 {
+pub(crate) fn max_sim(texts: &[Vec<f64>]) -> f64 {
     let count = texts.first().map_or(0, Vec::len);
     if count == 0 {
         return 0.0;

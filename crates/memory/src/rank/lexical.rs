@@ -16,7 +16,6 @@ pub struct Term {
 
 impl Term {
     /// A stem that `having` of `all` texts have. A word that nearly all have is worth next to nothing, and never less.
-    #[must_use]
     pub fn new(stem: u32, having: u64, all: u64) -> Self {
         let (having, all) = (having as f64, all.max(having) as f64);
         let worth = ((all - having + 0.5) / (having + 0.5) + 1.0).ln();
@@ -34,7 +33,6 @@ pub struct Counts {
 
 impl Counts {
     /// Counts `terms` among the stems of a text.
-    #[must_use]
     pub fn count(terms: &[Term], stems: &[u32]) -> Self {
         let mut counts = Self { of: vec![0; terms.len()], words: 0 };
         for &stem in stems {
@@ -47,7 +45,6 @@ impl Counts {
     }
 
     /// The counts of several texts as one.
-    #[must_use]
     pub fn sum<'a>(texts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for text in texts {
@@ -59,13 +56,11 @@ impl Counts {
     }
 
     /// What the words are worth that are there at all.
-    #[must_use]
     pub fn worth(&self, terms: &[Term]) -> f64 {
         self.of.iter().zip(terms).filter(|(count, _)| **count > 0).map(|(_, term)| term.worth).sum()
     }
 
     /// The score, where texts have `average` words.
-    #[must_use]
     pub fn bm25(&self, terms: &[Term], average: f64) -> f64 {
         let length = if average > 0.0 { f64::from(self.words) / average } else { 1.0 };
         let of_term = |(&count, term): (&u32, &Term)| {

@@ -10,21 +10,21 @@ mod tests;
 
 /// A feature and what it weighs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weight {
+pub(crate) struct Weight {
     /// What people are shown.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How much it counts.
-    pub weight: f64,
+    pub(crate) weight: f64,
     /// How much it counts where there is no embedding.
-    pub by_text: f64,
+    pub(crate) by_text: f64,
     /// Whether it is a score, which only counts against the others of the pool; else it counts as it is.
-    pub is_score: bool,
+    pub(crate) is_score: bool,
 }
 
 /// The weights, in the order of [`CandidateFeatures::features`].
 ///
 /// Fitted once on conversations that are not Hob's (`docs/decisions/0005-ranking.md`), and rounded.
-pub const WEIGHTS: [Weight; FEATURES] = [
+pub(crate) const WEIGHTS: [Weight; FEATURES] = [
     score("words nearby", 0.33, 0.84),
     score("words in the session", 0.17, 0.48),
     score("meaning", 0.28, 0.0),
@@ -64,11 +64,11 @@ pub struct RankedCandidate {
 }
 
 /// All candidates, the best first; of equal ones the newer.
-#[must_use]
 pub fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
     let is_known = |one: &CandidateFeatures, at: usize| one.has_meaning || !OF_MEANING.contains(&at);
-    let spreads: [Spread; FEATURES] =
-        std::array::from_fn(|at| Spread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at])));
+    let spreads: [FeatureSpread; FEATURES] = std::array::from_fn(|at| {
+        FeatureSpread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at]))
+    });
     let by_text = pool.iter().all(|one| !one.has_meaning);
     let weights = WEIGHTS.map(|row| if by_text { row.by_text } else { row.weight });
     // What waits for its vector lies at the mean of those that have one.
@@ -97,12 +97,12 @@ pub fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
 }
 
 /// How a feature lies over the pool.
-struct Spread {
+struct FeatureSpread {
     mean: f64,
     deviation: f64,
 }
 
-impl Spread {
+impl FeatureSpread {
     fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
         let count = values.clone().count().max(1) as f64;
         let mean = values.clone().sum::<f64>() / count;

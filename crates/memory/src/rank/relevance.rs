@@ -36,7 +36,6 @@ impl LexicalWeights {
 }
 
 /// How surely the candidate bears on the question, from 0 to 1; 0 if nothing is asked.
-#[must_use]
 pub fn relevance(described: &CandidateFeatures, question: &RankQuestion) -> f64 {
     if !asks_for_something(&question.text, &question.days) {
         return 0.0;
@@ -61,14 +60,12 @@ pub fn relevance(described: &CandidateFeatures, question: &RankQuestion) -> f64 
 }
 
 /// From which [`relevance`] on this candidate is worth telling.
-#[must_use]
-pub fn relevance_threshold(described: &CandidateFeatures) -> f64 {
+pub(crate) fn relevance_threshold(described: &CandidateFeatures) -> f64 {
     if described.has_meaning { CUT } else { CUT_BY_TEXT }
 }
 
 /// Whether a word tells something, or a day is spoken of: "ok thanks" asks for nothing.
-#[must_use]
-pub fn asks_for_something(text: &str, days: &[DateRange]) -> bool {
+pub(crate) fn asks_for_something(text: &str, days: &[DateRange]) -> bool {
     !days.is_empty() || folded_words(text).any(|word| !is_stop_word(&word) && !is_courtesy(&word))
 }
 

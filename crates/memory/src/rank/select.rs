@@ -20,7 +20,7 @@ pub struct SelectableTurn<Stem> {
     /// The turn just before it, if that may be told, too.
     pub before: Option<i64>,
     /// Whether it makes sense only with that ([`needs_before`]).
-    pub needs_before: bool,
+    pub(crate) needs_before: bool,
     pub stems: Vec<Stem>,
     pub tokens: u64,
     /// The tokens of the turn before it.
@@ -38,7 +38,6 @@ pub struct TurnGroup {
 
 /// Of `ranked`, the best first, at most `pieces` and no more than `tokens` in all. What does not fit into the budget makes
 /// room for what does.
-#[must_use]
 pub fn select<Stem: Eq + Hash>(ranked: &[SelectableTurn<Stem>], pieces: usize, tokens: u64) -> Vec<TurnGroup> {
     let mut left = tokens;
     let mut told: HashSet<i64> = HashSet::new();
@@ -67,8 +66,7 @@ pub fn select<Stem: Eq + Hash>(ranked: &[SelectableTurn<Stem>], pieces: usize, t
 
 /// Whether one text has all stems of the other, and hardly more: what was said again is told once. Where each has something of
 /// its own, as another number, both are told.
-#[must_use]
-pub fn says_the_same<Stem: Eq + Hash>(one: &[Stem], other: &[Stem]) -> bool {
+pub(crate) fn says_the_same<Stem: Eq + Hash>(one: &[Stem], other: &[Stem]) -> bool {
     let (one, other): (HashSet<&Stem>, HashSet<&Stem>) = (one.iter().collect(), other.iter().collect());
     let common = one.intersection(&other).count();
     let (shorter, longer) = (one.len().min(other.len()), one.len().max(other.len()));
@@ -77,8 +75,7 @@ pub fn says_the_same<Stem: Eq + Hash>(one: &[Stem], other: &[Stem]) -> bool {
 
 /// Whether a text makes sense only with the one before it: that asks, or too little is said, or it begins with what only
 /// points back ("he said no", "that one is broken").
-#[must_use]
-pub fn needs_before(text: &str, before: &str) -> bool {
+pub(crate) fn needs_before(text: &str, before: &str) -> bool {
     let telling = folded_words(text).filter(|word| !is_stop_word(word)).count();
     let points_back = folded_words(text).take(OPENING_WORDS).any(|word| POINTING_BACK.contains(&word.as_str()));
     let names_nothing = !folded_words(text).take(OPENING_WORDS).any(|word| word.len() > 3 && !is_stop_word(&word));

@@ -7,7 +7,6 @@ mod tests;
 const WORD_BYTES_MAX: usize = 63;
 
 /// The stem of a word in lower case. Other letters than a to z count as consonants.
-#[must_use]
 pub fn stem(word: &str) -> String {
     if word.len() < 3 || word.len() > WORD_BYTES_MAX {
         return word.to_owned();

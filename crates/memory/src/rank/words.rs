@@ -14,7 +14,6 @@ pub fn folded_words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Whether a word says nothing about what is meant; in lower case, in English or German.
-#[must_use]
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

@@ -28,7 +28,6 @@ const DAY: usize = 6;
 /// How well something fits a question, whatever else there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FitGrade {
-    /// It does not.
     Not,
     Nearly,
     Well,
@@ -58,7 +57,7 @@ pub struct CandidateContext {
     /// Why it is raised in any case; none: it is not.
     pub salience: Option<Salience>,
     /// It was among the last in this conversation.
-    pub is_recent: bool,
+    pub(crate) is_recent: bool,
 }
 
 /// Something that may be recalled.
@@ -79,11 +78,11 @@ pub struct Candidate {
 
 /// What is recalled, and what brought it up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RecalledCandidate {
+pub(crate) struct RecalledCandidate {
     /// The memory.
-    pub candidate: Candidate,
+    pub(crate) candidate: Candidate,
     /// What brought it up.
-    pub leg: Leg,
+    pub(crate) leg: Leg,
 }
 
 /// What part of the cut is enough for what was said last: above it every tenth of the best ten bears on the
@@ -91,7 +90,6 @@ pub struct RecalledCandidate {
 const NEARLY: f64 = 0.4;
 
 /// How well it fits.
-#[must_use]
 pub fn fit(described: &CandidateFeatures, question: &RankQuestion) -> FitGrade {
     let (relevance, cut) = (relevance(described, question), relevance_threshold(described));
     if relevance >= cut || is_of_the_day(described, question) {
@@ -112,15 +110,13 @@ fn is_of_the_day(described: &CandidateFeatures, question: &RankQuestion) -> bool
 }
 
 /// What of the ranked `pool` fits, where there is room for so many, the best first.
-#[must_use]
-pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<RecalledCandidate> {
+pub(crate) fn fused(pool: &[Candidate], fragments: usize) -> Vec<RecalledCandidate> {
     let fits = pool.iter().filter_map(|one| Some(RecalledCandidate { candidate: one.clone(), leg: leg_of(one)? }));
     fits.take(fragments * SPARE).collect()
 }
 
 /// What of the `pool` is raised whether it fits or not, what comes first first.
-#[must_use]
-pub fn salient_candidates(pool: &[Candidate]) -> Vec<RecalledCandidate> {
+pub(crate) fn salient_candidates(pool: &[Candidate]) -> Vec<RecalledCandidate> {
     let mut salient: Vec<(bool, usize, &Candidate)> =
         pool.iter().filter_map(|one| Some((one.fit < FitGrade::Nearly, one.standing.salience?.place, one))).collect();
     salient.sort_unstable_by_key(|(is_far, place, _)| (*is_far, *place));

@@ -38,14 +38,12 @@ pub struct LegRanking {
 
 impl LegRanking {
     /// The place of a memory by all ways together, from 1, and by each.
-    #[must_use]
     pub fn of(&self, memory: i64) -> Option<(usize, &[LegScore])> {
         self.places.get(&memory).map(|(rank, places)| (*rank, places.as_slice()))
     }
 }
 
 /// The places of all candidates, which come the best first.
-#[must_use]
 pub fn of(pool: &[Candidate]) -> LegRanking {
     let sum = |parts: &[f64; FEATURES], way: &SearchLeg| way.features.iter().map(|at| parts[*at]).sum::<f64>();
     let ranked = WAYS.map(|way| {

@@ -34,7 +34,7 @@ pub struct EmbeddedQuestion {
 
 impl Memory {
     /// The meaning of the question, if there is an embedding that tells it in time.
-    pub async fn embed_question(&self, question: &RecallQuestion) -> Option<EmbeddedQuestion> {
+    pub(crate) async fn embed_question(&self, question: &RecallQuestion) -> Option<EmbeddedQuestion> {
         let serving = self.embedding_service.serving().filter(|_| !question.text.is_empty())?;
         match tokio::time::timeout(DEADLINE, serving.embed_cached(&question.text, &question.bill)).await {
             Ok(Ok(asked)) => {
@@ -79,8 +79,7 @@ fn candidates(all: usize) -> usize {
 }
 
 /// The signs of the tokens of `text` from `own` on that tell something.
-#[must_use]
-pub fn informative_codes(tokens: &[TokenVector], text: &str, own: usize) -> TokenBinaryCodes {
+pub(crate) fn informative_codes(tokens: &[TokenVector], text: &str, own: usize) -> TokenBinaryCodes {
     let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(is_informative);
     let kept = tokens.iter().filter(|token| tells(token.range.clone()));
     TokenBinaryCodes::new(kept.map(|token| token.vector.as_slice()))

@@ -174,7 +174,6 @@ pub struct Recollection {
 
 impl Memory {
     /// A memory that goes by words alone, with the usual limits.
-    #[must_use]
     pub fn by_words(store: Store, zone: TimeZone) -> Self {
         Self { store, embedding_service: Arc::default(), zone, limits: RecallLimits::default() }
     }
@@ -277,8 +276,7 @@ impl Memory {
 }
 
 /// What is remembered of this speaker taints whoever reads it, if they may not instruct (row N6). `origin` is as stored.
-#[must_use]
-pub fn speaker_taint(origin: &str, speaker: &str) -> Taint {
+pub(crate) fn speaker_taint(origin: &str, speaker: &str) -> Taint {
     let guests = (origin == Role::Guest.as_str()).then(|| OriginSource::new(Origin::Guest, speaker));
     guests.into_iter().collect()
 }
@@ -296,8 +294,7 @@ fn ids(values: impl IntoIterator<Item = i64>) -> String {
 }
 
 /// FTS5's query for the words that matter in `text`, in these columns and within `scopes`; none if no word does, or nothing may be seen.
-#[must_use]
-pub fn match_expression(text: &str, scopes: &[Scope], columns: &str) -> Option<String> {
+pub(crate) fn match_expression(text: &str, scopes: &[Scope], columns: &str) -> Option<String> {
     let telling = words_of(text).filter(|word| !is_stop_word(word)).take(WORDS_MAX);
     let words: Vec<String> = telling.map(|word| format!("\"{word}\"")).collect();
     let scopes: Vec<String> = scopes.iter().map(|scope| format!("\"{scope}\"")).collect();

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::active_embedder::ActiveEmbedder;
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Bill, Embedded, Embedder, EmbeddingModel, TokenVector};
+use crate::embedding::{Bill, EmbeddedText, Embedder, EmbeddingModel, TokenVector};
 use crate::keep;
 use crate::passage::passages;
 use crate::vectors::binary_codes;
@@ -54,7 +54,7 @@ impl Embedder for TopicEmbedder {
         Ok(texts.iter().map(|text| Self::vector(text)).collect())
     }
 
-    async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError> {
+    async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<EmbeddedText>>, EmbedError> {
         let embedded = |text: &String| {
             let starts = text.char_indices().filter(|(at, letter)| {
                 letter.is_alphanumeric() && !text[..*at].ends_with(|before: char| before.is_alphanumeric())
@@ -63,7 +63,7 @@ impl Embedder for TopicEmbedder {
                 let end = text[at..].find(|letter: char| !letter.is_alphanumeric()).map_or(text.len(), |end| at + end);
                 TokenVector { range: at..end, vector: Self::vector(&text[at..end]) }
             };
-            Embedded { vector: Self::vector(text), tokens: starts.map(token).collect() }
+            EmbeddedText { vector: Self::vector(text), tokens: starts.map(token).collect() }
         };
         Ok(Some(texts.iter().map(embedded).collect()))
     }
@@ -281,7 +281,7 @@ async fn e5_a_server_that_hangs_costs_the_meaning_only() {
             std::future::pending().await
         }
 
-        async fn embed_tokens(&self, _: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError> {
+        async fn embed_tokens(&self, _: &[String]) -> Result<Option<Vec<EmbeddedText>>, EmbedError> {
             std::future::pending().await
         }
     }

@@ -118,7 +118,6 @@ pub struct FactLine {
     /// Whether it contradicts the current one, and nobody has said which is true.
     #[serde(default)]
     pub disputed: bool,
-    /// Since when it is known.
     pub known_since: Timestamp,
     /// Until when it was held for true; none: it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,7 +145,6 @@ pub struct PersonLine {
     /// Other names and addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identities: Vec<Identity>,
-    /// Since when they are known.
     pub known_since: Timestamp,
     /// When that was changed last.
     pub changed_at: Timestamp,

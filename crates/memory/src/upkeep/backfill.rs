@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use crate::active_embedder::ActiveEmbedder;
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Bill, Embedded, Embedder};
+use crate::embedding::{Bill, EmbeddedText, Embedder};
 use crate::embedding_service::{EmbeddingService, EmbeddingStatus};
 use crate::passage::Passage;
 use crate::recall::meaning::informative_codes;
@@ -178,7 +178,7 @@ impl Backfill<'_> {
         let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
         let vectors: Vec<NewVector> = match self.embedder.embed_tokens(&texts).await? {
             Some(embedded) => {
-                let stored = |(passage, one): (&Passage, Embedded)| NewVector {
+                let stored = |(passage, one): (&Passage, EmbeddedText)| NewVector {
                     memory: passage.memory,
                     vector: encode(&one.vector),
                     binary_codes: Some(informative_codes(&one.tokens, &passage.text, passage.own_from).to_bytes()),

@@ -17,7 +17,6 @@ pub struct Backoff {
 
 impl Backoff {
     /// From `first` to `longest`.
-    #[must_use]
     pub const fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }

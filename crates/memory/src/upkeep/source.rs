@@ -17,7 +17,7 @@ use crate::upkeep::{EmbedderOpener, PrepareError};
 use hob_store::vectors::VectorModel;
 
 /// The model that is fetched, as its folder is called.
-pub const MINILM_NAME: &str = "all-MiniLM-L6-v2";
+pub(crate) const MINILM_NAME: &str = "all-MiniLM-L6-v2";
 const MEGABYTE: u64 = 1_000_000;
 
 /// Which model is wanted.

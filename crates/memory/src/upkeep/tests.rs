@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Embedded, Embedder, EmbeddingModel, TokenVector, normalise};
+use crate::embedding::{EmbeddedText, Embedder, EmbeddingModel, TokenVector, normalise};
 use crate::embedding_service::{EmbeddingService, EmbeddingStatus};
 use crate::upkeep::failure_tracker::Backoff;
 use crate::upkeep::{EmbedderOpener, PrepareError, RetryPolicy, Upkeep};
@@ -122,11 +122,11 @@ impl Embedder for FakeEmbedder {
         Ok(texts.iter().map(|text| vector_of(text)).collect())
     }
 
-    async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError> {
+    async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<EmbeddedText>>, EmbedError> {
         let token = |text: &String| TokenVector { range: 0..text.len(), vector: vector_of(text) };
         let vectors = self.embed(texts).await?;
         let embedded = vectors.into_iter().zip(texts);
-        Ok(Some(embedded.map(|(vector, text)| Embedded { vector, tokens: vec![token(text)] }).collect()))
+        Ok(Some(embedded.map(|(vector, text)| EmbeddedText { vector, tokens: vec![token(text)] }).collect()))
     }
 }
 

@@ -4,25 +4,21 @@
 pub(super) const WORD_BITS: usize = u64::BITS as usize;
 
 /// The words that the signs of so many numbers take.
-#[must_use]
 pub fn word_count(dimensions: usize) -> usize {
     dimensions.div_ceil(WORD_BITS)
 }
 
 /// The signs: a bit is set where the number is above zero.
-#[must_use]
-pub fn sign_bits(vector: &[f32]) -> Vec<u64> {
+pub(crate) fn sign_bits(vector: &[f32]) -> Vec<u64> {
     pack(vector.iter().map(|&value| value > 0.0), vector.len())
 }
 
 /// The signs of a vector that is stored as bytes.
-#[must_use]
-pub fn sign_bits_of_bytes(vector: &[i8]) -> Vec<u64> {
+pub(crate) fn sign_bits_of_bytes(vector: &[i8]) -> Vec<u64> {
     pack(vector.iter().map(|&value| value > 0), vector.len())
 }
 
 /// In how many places two vectors have different signs.
-#[must_use]
 pub fn distance(a: &[u64], b: &[u64]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
 }

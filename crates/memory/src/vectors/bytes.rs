@@ -6,7 +6,6 @@ const SCALE_BYTES: usize = 4;
 const LARGEST: f32 = 127.0;
 
 /// The vector as it is stored.
-#[must_use]
 pub fn encode(vector: &[f32]) -> Vec<u8> {
     let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { LARGEST / largest } else { 0.0 };
@@ -22,7 +21,6 @@ pub struct StoredVector<'a> {
 
 impl<'a> StoredVector<'a> {
     /// Reads what [`encode`] wrote; none if it is not of so many numbers.
-    #[must_use]
     pub fn read(bytes: &'a [u8], dimensions: usize) -> Option<Self> {
         let (largest, numbers) = bytes.split_first_chunk::<SCALE_BYTES>()?;
         let scale = f32::from_le_bytes(*largest) / LARGEST;
@@ -30,14 +28,12 @@ impl<'a> StoredVector<'a> {
     }
 
     /// Its signs.
-    #[must_use]
     pub fn bits(&self) -> Vec<u64> {
         let numbers: Vec<i8> = self.numbers.iter().map(|number| number.cast_signed()).collect();
         super::binary_codes::sign_bits_of_bytes(&numbers)
     }
 
     /// The product with `query`: their cosine where both are of length one.
-    #[must_use]
     pub fn dot(&self, query: &[f32]) -> f32 {
         // Sums of their own, so that they can be taken side by side.
         let mut sums = [0.0_f32; 16];
@@ -54,7 +50,6 @@ impl<'a> StoredVector<'a> {
 }
 
 /// Orders what was looked at closely: the nearest first, of equal ones the newer. What is stored wrongly is left out.
-#[must_use]
 pub fn rescore<'a>(
     query: &[f32],
     candidates: impl IntoIterator<Item = (i64, &'a [u8])>,

@@ -35,7 +35,6 @@ struct ScopeVectors {
 
 impl Index {
     /// An empty index for vectors of so many numbers.
-    #[must_use]
     pub fn new(dimensions: usize) -> Self {
         Self { words: binary_codes::word_count(dimensions), scopes: BTreeMap::new() }
     }
@@ -61,7 +60,6 @@ impl Index {
 
     /// The `limit` memories in `scopes` whose signs differ least from those of `query`, the nearest first; of equal ones
     /// those with the greater id.
-    #[must_use]
     pub fn nearest(&self, query: &[u64], scopes: &[Scope], limit: usize) -> Vec<Candidate> {
         if query.len() != self.words || limit == 0 {
             return Vec::new();
@@ -81,13 +79,11 @@ impl Index {
     }
 
     /// How many memories are in a scope.
-    #[must_use]
     pub fn len(&self, scope: Scope) -> usize {
         self.scopes.get(&scope).map_or(0, ScopeVectors::len)
     }
 
     /// Whether there is nothing in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.scopes.is_empty()
     }

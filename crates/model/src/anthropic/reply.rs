@@ -54,7 +54,6 @@ enum Content {
 
 impl Reply {
     /// A reply of the model with this label.
-    #[must_use]
     pub fn new(label: &str) -> Self {
         Self {
             label: label.to_owned(),

@@ -15,38 +15,36 @@ use crate::error::ErrorClass;
 
 /// Whose account is asked, and for which model.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct BreakerKey {
+pub(crate) struct BreakerKey {
     /// The account: a hash of its address and its key.
-    pub credential: String,
+    pub(crate) credential: String,
     /// The model's label.
-    pub model: String,
+    pub(crate) model: String,
 }
 
 /// Leave from both breakers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallPermit {
+pub(crate) struct CallPermit {
     credential: Permit,
     model: Permit,
 }
 
-/// All breakers.
 #[derive(Debug, Default)]
-pub struct BreakerBoard {
+pub(crate) struct BreakerBoard {
     credentials: HashMap<String, Breaker>,
     models: HashMap<BreakerKey, Breaker>,
 }
 
 impl BreakerBoard {
     /// Why a call would be skipped now; of two rests the longer one counts.
-    #[must_use]
-    pub fn resting(&self, key: &BreakerKey, now: Timestamp) -> Option<CircuitOpen> {
+    pub(crate) fn resting(&self, key: &BreakerKey, now: Timestamp) -> Option<CircuitOpen> {
         let credential = self.credentials.get(&key.credential).and_then(|breaker| breaker.resting(now));
         let model = self.models.get(key).and_then(|breaker| breaker.resting(now));
         credential.into_iter().chain(model).max_by_key(|resting| resting.remaining)
     }
 
     /// Lets a call through, or says why not.
-    pub fn acquire(&mut self, key: &BreakerKey, now: Timestamp) -> Result<CallPermit, CircuitOpen> {
+    pub(crate) fn acquire(&mut self, key: &BreakerKey, now: Timestamp) -> Result<CallPermit, CircuitOpen> {
         if let Some(resting) = self.resting(key, now) {
             return Err(resting);
         }
@@ -56,12 +54,12 @@ impl BreakerBoard {
     }
 
     /// Lets a call through whatever its breakers say; what comes of it is told as any other's.
-    pub fn force(&mut self, key: &BreakerKey, now: Timestamp) -> CallPermit {
+    pub(crate) fn force(&mut self, key: &BreakerKey, now: Timestamp) -> CallPermit {
         self.acquire(key, now).unwrap_or(CallPermit { credential: Permit::PLAIN, model: Permit::PLAIN })
     }
 
     /// Takes in what came of a call.
-    pub fn record_outcome(&mut self, key: &BreakerKey, pass: CallPermit, outcome: Outcome, now: Timestamp) {
+    pub(crate) fn record_outcome(&mut self, key: &BreakerKey, pass: CallPermit, outcome: Outcome, now: Timestamp) {
         let (credential, model) = split_outcome(outcome);
         self.credentials.entry(key.credential.clone()).or_default().record_outcome(pass.credential, credential, now);
         self.models.entry(key.clone()).or_default().record_outcome(pass.model, model, now);
@@ -78,7 +76,6 @@ fn split_outcome(outcome: Outcome) -> (Outcome, Outcome) {
 }
 
 /// What a failure of `class` tells the breakers.
-#[must_use]
 pub fn outcome(class: ErrorClass, wait: Option<Duration>) -> Outcome {
     match class {
         ErrorClass::ContextTooLong | ErrorClass::Refused | ErrorClass::BadRequest => Outcome::Answered,

@@ -10,7 +10,7 @@ use reqwest::Url;
 use serde::Deserialize;
 
 /// How long the probe may take in all: the start waits for it.
-pub const PROBE_WAIT_MAX: Duration = Duration::from_millis(300);
+pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(300);
 /// How much of its answer is read.
 const TAGS_BYTES_MAX: u64 = 1024 * 1024;
 /// Where Ollama listens unless told otherwise.
@@ -21,7 +21,6 @@ pub struct OllamaAddress(Url);
 
 impl OllamaAddress {
     /// Reads `host`, `host:port`, `:port` or an address, as `$OLLAMA_HOST` has it; `0.0.0.0` is this machine.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_end_matches('/').trim_end_matches("/v1");
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
@@ -40,7 +39,6 @@ impl OllamaAddress {
     }
 
     /// Where its API begins.
-    #[must_use]
     pub fn base(&self) -> String {
         self.path("")
     }

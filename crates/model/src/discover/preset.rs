@@ -54,7 +54,6 @@ const HOSTED_WINDOW: u64 = 128_000;
 /// What is taken for the window of the model with this label where nobody knows it; none: as little as a small one has.
 ///
 /// That is what runs on one's own machine, and a server at an address that the config must say is taken for one of these.
-#[must_use]
 pub fn assumed_window(label: &str) -> Option<u64> {
     let provider = label.split('/').next().unwrap_or_default().replace('_', "-");
     let preset = PRESETS.iter().find(|preset| preset.name == provider)?;
@@ -65,7 +64,7 @@ pub fn assumed_window(label: &str) -> Option<u64> {
 ///
 /// Models and addresses written down in 2026-11 from the vendors' pages, not tried against the services: look through
 /// them with each release.
-pub const PRESETS: &[Preset] = &[
+pub(crate) const PRESETS: &[Preset] = &[
     Preset {
         kind: ProviderKind::Openai,
         name: "openai",

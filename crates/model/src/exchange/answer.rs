@@ -38,7 +38,7 @@ impl From<ModelError> for Failure {
 }
 
 /// The response, if it is the start of a stream.
-pub async fn expect_stream(response: Response) -> Result<Response, Failure> {
+pub(crate) async fn expect_stream(response: Response) -> Result<Response, Failure> {
     let status = response.status();
     if !status.is_success() {
         return Err(refused(response).await);
@@ -52,7 +52,7 @@ pub async fn expect_stream(response: Response) -> Result<Response, Failure> {
 }
 
 /// The body of a response that is not a stream.
-pub async fn read_body(response: Response) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn read_body(response: Response) -> Result<Vec<u8>, Failure> {
     if !response.status().is_success() {
         return Err(refused(response).await);
     }
@@ -120,7 +120,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 /// No response at all.
-pub fn unreachable_server(error: &reqwest::Error) -> ModelError {
+pub(crate) fn unreachable_server(error: &reqwest::Error) -> ModelError {
     let host = error.url().and_then(reqwest::Url::host_str).unwrap_or("the model provider").to_owned();
     if error.is_builder() {
         ModelError::new(ErrorClass::BadRequest, "The request for the model provider could not be written.")

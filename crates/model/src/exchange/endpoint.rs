@@ -62,7 +62,7 @@ impl Endpoint {
     }
 
     /// A request that brings a body as [`written`] makes it.
-    pub fn post_json(&self, path: &str, body: Vec<u8>) -> RequestBuilder {
+    pub(crate) fn post_json(&self, path: &str, body: Vec<u8>) -> RequestBuilder {
         self.post(path).header(CONTENT_TYPE, "application/json").body(body)
     }
 
@@ -110,7 +110,7 @@ pub fn parse(base_url: &str) -> Result<Url, ModelError> {
 }
 
 /// The key as a header that no log shows.
-pub fn key_header(prefix: &str, key: &Secret) -> Result<HeaderValue, ModelError> {
+pub(crate) fn key_header(prefix: &str, key: &Secret) -> Result<HeaderValue, ModelError> {
     let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose().trim())).map_err(|_invalid| {
         let what = "The API key has characters that no key has: check `api_key` under [provider] in config.toml, or \
                     the key in the environment.";

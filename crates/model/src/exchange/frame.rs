@@ -21,7 +21,7 @@ const STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How events stand in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     /// Server-sent events; lines end in LF or CRLF, as all servers of models write them.
     ServerSentEvents,
     /// One JSON value a line.
@@ -39,7 +39,7 @@ pub enum Frame {
 
 /// The events of a stream; a pure function of its bytes.
 #[derive(Debug)]
-pub struct Frames {
+pub(crate) struct Frames {
     framing: Framing,
     lines: AnyDelimiterCodec,
     unread: BytesMut,
@@ -52,7 +52,7 @@ pub struct Frames {
 
 impl Frames {
     /// None yet.
-    pub fn new(framing: Framing) -> Self {
+    pub(crate) fn new(framing: Framing) -> Self {
         Self {
             framing,
             lines: AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), EVENT_BYTES_MAX),
@@ -65,7 +65,7 @@ impl Frames {
     }
 
     /// Takes more of the stream.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
         self.total = self.total.saturating_add(bytes.len());
         self.since_event = self.since_event.saturating_add(bytes.len());
         if self.total > STREAM_BYTES_MAX || self.since_event > EVENT_BYTES_MAX {
@@ -76,7 +76,7 @@ impl Frames {
     }
 
     /// The next event, if all of it has come.
-    pub fn next_frame(&mut self) -> Result<Option<Frame>, ModelError> {
+    pub(crate) fn next_frame(&mut self) -> Result<Option<Frame>, ModelError> {
         loop {
             let line = self.lines.decode(&mut self.unread).map_err(|error| {
                 tracing::debug!(%error, "a line of a model's reply is too long");
@@ -93,7 +93,7 @@ impl Frames {
     }
 
     /// What is left when the stream is over: a last line needs no end. An unfinished server-sent event is none.
-    pub fn finish_stream(&mut self) -> Option<Frame> {
+    pub(crate) fn finish_stream(&mut self) -> Option<Frame> {
         let rest = mem::take(&mut self.unread);
         match self.framing {
             Framing::ServerSentEvents => None,

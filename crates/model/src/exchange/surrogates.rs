@@ -19,7 +19,6 @@ const STAND_INS: u32 = 0x0010_F800;
 const HIGH: u32 = 0xD800;
 /// … the second's here …
 const LOW: u32 = 0xDC00;
-/// … and these end here.
 const HALVES_END: u32 = 0xE000;
 /// What stands under these comes whole: the arguments of a call, as an object.
 const WHOLE: [&str; 3] = ["args", "arguments", "input"];
@@ -185,7 +184,6 @@ mod tests {
 
     use super::*;
 
-    /// What is read of events, one by one.
     fn read(events: &[&str]) -> Vec<Value> {
         let mut halves = SurrogateHalves::default();
         events.iter().map(|event| serde_json::from_str(&halves.join_halves((*event).to_owned())).unwrap()).collect()

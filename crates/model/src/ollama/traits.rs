@@ -12,7 +12,7 @@ use hob_core::domain::choices::Effort;
 
 /// How many tokens a model holds unless its maker or the owner says more. Most could hold 128k, and a small machine
 /// has no memory for it; Ollama itself would take 4,096, which tools and a few turns fill.
-pub const CONTEXT_TOKENS_DEFAULT: u64 = 16_384;
+pub(crate) const CONTEXT_TOKENS_DEFAULT: u64 = 16_384;
 
 /// The answer to `/api/show`, as far as it is read.
 #[derive(Debug, Default, Deserialize)]

@@ -40,21 +40,18 @@ struct Server {
 
 impl Client {
     /// The server behind `endpoint`, on whose client each request is sent once; nothing is sent yet.
-    #[must_use]
     pub fn new(endpoint: Endpoint) -> Self {
         Self::patient(endpoint, LOOK_UP_WAIT_MAX)
     }
 
     /// As [`Self::new`], with so much time for each answer.
-    #[must_use]
     pub fn patient(endpoint: Endpoint, wait: Duration) -> Self {
         // What async-openai cannot read it writes into the log, whole: it is given JSON or nothing.
         Self::checking(endpoint, wait, |body| parse_answer::<IgnoredAny>(body).map(drop))
     }
 
     /// As [`Self::patient`], for answers that are sound: nothing is read in those.
-    #[must_use]
-    pub fn for_sound(endpoint: Endpoint, wait: Duration) -> Self {
+    pub(crate) fn for_sound(endpoint: Endpoint, wait: Duration) -> Self {
         Self::checking(endpoint, wait, |_sound| Ok(()))
     }
 

@@ -79,7 +79,6 @@ struct ModelInfo {
 }
 
 impl ModelsResponse {
-    /// The model with this id, if it is there.
     fn find(self, id: &str) -> Option<ModelInfo> {
         self.data.into_iter().find(|model| model.id == id)
     }

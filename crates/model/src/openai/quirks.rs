@@ -5,7 +5,7 @@
 
 /// How a reply's limit is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutputLimit {
+pub(crate) enum OutputLimit {
     /// The old name, which most servers know.
     MaxTokens,
     /// OpenAI's new one.
@@ -14,8 +14,7 @@ pub enum OutputLimit {
 
 impl OutputLimit {
     /// Its name, and the one to try when that is refused.
-    #[must_use]
-    pub fn names(self) -> [&'static str; 2] {
+    pub(crate) fn names(self) -> [&'static str; 2] {
         match self {
             Self::MaxTokens => ["max_tokens", "max_completion_tokens"],
             Self::MaxCompletionTokens => ["max_completion_tokens", "max_tokens"],
@@ -47,18 +46,18 @@ pub enum ReasoningReplay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quirks {
     /// How a reply's limit is called.
-    pub output_limit: OutputLimit,
+    pub(crate) output_limit: OutputLimit,
     /// How the wish for thinking is written.
     pub effort: EffortFormat,
     /// Which thinking it wants back.
     pub reasoning: ReasoningReplay,
     /// Whether it must be asked to report the usage; others do so anyway, and refuse to be asked.
-    pub usage_option: bool,
+    pub(crate) usage_option: bool,
     /// Whether calls carry an `extra_content` that it wants back (Gemini 3 refuses a reply whose first call has none).
-    pub signs_calls: bool,
+    pub(crate) signs_calls: bool,
     /// Whether it refuses a user who speaks right after the results of tools (Mistral: "Unexpected role 'user' after role
     /// 'tool'").
-    pub speaks_after_results: bool,
+    pub(crate) speaks_after_results: bool,
 }
 
 /// A server of which nothing is known: what most of them take.

@@ -34,7 +34,6 @@ pub struct DeliveryLimits {
 
 impl DeliveryLimits {
     /// The usual ones, but for the first wait.
-    #[must_use]
     pub fn with_backoff(backoff_base: Duration) -> Self {
         Self { attempts_max: ATTEMPTS_MAX, age_max: AGE_MAX, backoff_base, backoff_max: BACKOFF_MAX }
     }

@@ -13,10 +13,8 @@ use hob_tools::files::text::sniff;
 
 /// A file that was fetched and kept.
 #[derive(Debug)]
-pub struct Fetched {
-    /// Its content.
+pub struct FetchedFile {
     pub kept: KeptContent,
-    /// What it is.
     pub mime: &'static str,
     /// Of a picture: whether a model can be shown it.
     pub picture: Option<Result<MediaType, PictureRejection>>,
@@ -27,7 +25,7 @@ impl Delivery {
     ///
     /// # Errors
     /// When it cannot be had.
-    pub async fn fetch(&self, from: &Conversation, attachment: &Attachment) -> Result<Fetched, FetchError> {
+    pub async fn fetch(&self, from: &Conversation, attachment: &Attachment) -> Result<FetchedFile, FetchError> {
         let channel = self.inner.channel(from).ok_or_else(|| FetchError("its platform is not connected".to_owned()))?;
         let most = self.inner.ports.contents.bytes_max();
         let bytes = channel.fetch(attachment, most).await.map_err(|error| match most < contents::BYTES_MAX {
@@ -38,7 +36,7 @@ impl Delivery {
         let picture = picture::inspect(mime, &bytes);
         let kept = self.inner.ports.contents.keep(bytes).await;
         let kept = kept.map_err(|error| FetchError(format!("it could not be kept: {error}")))?;
-        Ok(Fetched { kept, mime, picture })
+        Ok(FetchedFile { kept, mime, picture })
     }
 
     /// Keeps what is to go out.
@@ -69,7 +67,7 @@ impl Delivery {
     ///
     /// # Errors
     /// When the directory or the database cannot be read.
-    pub async fn sweep_contents(&self) -> Result<usize, StoreError> {
+    pub(crate) async fn sweep_contents(&self) -> Result<usize, StoreError> {
         self.inner.ports.contents.sweep(&self.inner.ports.store).await
     }
 }

@@ -25,7 +25,6 @@ pub(super) enum NextDelivery {
 
 /// What a turn came to.
 pub(super) struct OutboxStepOutcome {
-    /// What there is to do.
     pub(super) next: NextDelivery,
     /// In these sessions somebody is asked.
     pub(super) asked: Vec<SessionId>,

@@ -31,7 +31,7 @@ impl IntakeTransaction {
         };
         let change = match text {
             // What was spoken stays as it was heard: an edit tells only what stands beside it.
-            Some(_) if self.inbound.circumstances.spoken.is_some() => {
+            Some(_) if self.inbound.metadata.spoken.is_some() => {
                 return Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored));
             }
             // Who may edit is the sender alone; who may delete, the platform has decided.

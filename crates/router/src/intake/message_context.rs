@@ -67,15 +67,15 @@ impl IntakeTransaction {
         tx: &mut Tx,
         session: &Session,
     ) -> Result<SurroundingContext, StoreError> {
-        let circumstances = &self.inbound.circumstances;
+        let metadata = &self.inbound.metadata;
         let mut near = SurroundingContext::default();
-        near.around.unaddressed = circumstances.audience == Audience::Group;
-        near.around.forwarded_from = circumstances.forwarded_from.as_deref().map(|author| clean(author).into_owned());
-        near.around.wanted = circumstances.wanted;
+        near.around.unaddressed = metadata.audience == Audience::Group;
+        near.around.forwarded_from = metadata.forwarded_from.as_deref().map(|author| clean(author).into_owned());
+        near.around.wanted = metadata.wanted;
         if let Some(author) = &near.around.forwarded_from {
             near.taint.add(OriginSource::new(Origin::Forwarded, author));
         }
-        if let Some(quoted) = &circumstances.quoted {
+        if let Some(quoted) = &metadata.quoted {
             let text: String = clean(&quoted.text).chars().take(QUOTED_CHARS_MAX).collect();
             let quoted = QuotedMessage { author: clean(&quoted.author).into_owned(), text, own: quoted.own };
             self.quote(tx, session, quoted, &mut near).await?;
@@ -131,18 +131,18 @@ impl IntakeTransaction {
         }
         let place = &self.inbound.conversation;
         let session = sessions::ensure(tx, &place.session_key().0, place.channel, self.now).await?;
-        let name = match &self.inbound.circumstances.forwarded_from {
+        let name = match &self.inbound.metadata.forwarded_from {
             Some(author) => format!("{}, handing on what {author} said", self.inbound.sender.name),
             None => self.inbound.sender.name.clone(),
         };
         let member = known.is_member(&self.context.access, &self.inbound);
-        let heard = OverheardMessage { name: clean(&name).into_owned(), text, at: self.now, member };
+        let message = OverheardMessage { name: clean(&name).into_owned(), text, at: self.now, member };
         let new = NewOverheard {
             session: session.id,
             conversation: place,
             external_id: &self.inbound.external_id,
             sender: &self.inbound.sender.external_id,
-            heard: &heard,
+            message: &message,
         };
         let is_new = overheard::add(tx, &new).await?;
         Ok(IntakeOutcome::without_effects(if is_new { UpdateOutcome::Committed } else { UpdateOutcome::Duplicate }))

@@ -46,9 +46,9 @@ impl SenderAccess {
 
     /// Whether their words may instruct: those of members of the household, where they are proven.
     pub(super) fn is_member(&self, access: &AccessList, inbound: &Inbound) -> bool {
-        let (sender, proof) = (inbound.sender.external_id.as_str(), &inbound.circumstances.proof);
+        let (sender, proof) = (inbound.sender.external_id.as_str(), &inbound.metadata.proof);
         let trust = access.trust(&inbound.conversation, sender, proof, self.member);
-        self.role >= Some(Role::User) && trust == Trust::Trusted && inbound.circumstances.forwarded_from.is_none()
+        self.role >= Some(Role::User) && trust == Trust::Trusted && inbound.metadata.forwarded_from.is_none()
     }
 }
 
@@ -57,11 +57,11 @@ pub(super) fn fate_of(inbound: &Inbound, known: &SenderAccess) -> MessageDisposi
     let InboundEvent::Posted { text } = &inbound.happening else {
         return if known.role.is_some() { MessageDisposition::Heard } else { MessageDisposition::Ignored };
     };
-    let is_own = inbound.circumstances.forwarded_from.is_none();
+    let is_own = inbound.metadata.forwarded_from.is_none();
     let is_command = is_own && command::parse(clean(text).trim()).is_some();
     disposition(AddressingFacts {
         group: known.group,
-        audience: inbound.circumstances.audience,
+        audience: inbound.metadata.audience,
         role: known.role,
         is_command,
     })
@@ -84,8 +84,8 @@ pub(super) fn redact(redactor: &Redactor, inbound: &mut Inbound) {
     }
     redactor.redact_in_place(&mut inbound.sender.name);
     inbound.attachments.iter_mut().for_each(|file| redactor.redact_in_place(&mut file.name));
-    inbound.circumstances.forwarded_from.iter_mut().for_each(|author| redactor.redact_in_place(author));
-    if let Some(quoted) = &mut inbound.circumstances.quoted {
+    inbound.metadata.forwarded_from.iter_mut().for_each(|author| redactor.redact_in_place(author));
+    if let Some(quoted) = &mut inbound.metadata.quoted {
         redactor.redact_in_place(&mut quoted.author);
         redactor.redact_in_place(&mut quoted.text);
     }
@@ -94,8 +94,8 @@ pub(super) fn redact(redactor: &Redactor, inbound: &mut Inbound) {
 /// What is all a quotation, or a letter, is somebody else's, whoever sends it.
 pub(super) fn attribute_quotation(inbound: &mut Inbound) {
     let InboundEvent::Posted { text } = &inbound.happening else { return };
-    if inbound.circumstances.forwarded_from.is_none() && is_all_quoted(text) {
-        inbound.circumstances.forwarded_from = Some("somebody whom it quotes".to_owned());
+    if inbound.metadata.forwarded_from.is_none() && is_all_quoted(text) {
+        inbound.metadata.forwarded_from = Some("somebody whom it quotes".to_owned());
     }
 }
 
@@ -105,9 +105,9 @@ impl IntakeTransaction {
         let visitor = Visitor {
             place: &self.inbound.conversation,
             sender: &self.inbound.sender,
-            proof: &self.inbound.circumstances.proof,
+            proof: &self.inbound.metadata.proof,
         };
-        let is_own = self.inbound.circumstances.forwarded_from.is_none();
+        let is_own = self.inbound.metadata.forwarded_from.is_none();
         if let Some(Command::Pair(Some(pair))) = command::parse(text).filter(|_| is_own) {
             match pairing::become_owner(tx, visitor, &pair.code, self.now).await? {
                 FirstOwnerOutcome::Bound => {
@@ -136,7 +136,7 @@ impl IntakeTransaction {
         let key = format!("stranger:{}:{external_id}", conversation.session_key());
         let session = triggered_runs::say(tx, conversation, &key, told, self.now).await?;
         // Their letter is not kept, so the answer brings along to whom it goes.
-        if let Some(envelope) = &self.inbound.circumstances.envelope {
+        if let Some(envelope) = &self.inbound.metadata.envelope {
             quarantined_mail::set_envelope(tx, &format!("{key}:0"), envelope).await?;
         }
         Ok(IntakeOutcome { said: Some(session), ..IntakeOutcome::without_effects(UpdateOutcome::Committed) })

@@ -61,7 +61,7 @@ impl IntakeTransaction {
     /// The words of a message that is nothing else.
     fn plain_words(&self) -> Option<String> {
         let InboundEvent::Posted { text } = &self.inbound.happening else { return None };
-        let around = &self.inbound.circumstances;
+        let around = &self.inbound.metadata;
         let is_plain = self.files.is_empty() && around.forwarded_from.is_none() && around.quoted.is_none();
         let text = clean(text).trim().to_owned();
         // What is said to a whole group is seldom for Hob.

@@ -146,7 +146,7 @@ impl IntakeTransaction {
         {
             return Ok(IntakeOutcome { looks: Some(look), ..IntakeOutcome::without_effects(UpdateOutcome::Ignored) });
         }
-        let MessageMetadata { cursor, .. } = &self.inbound.circumstances;
+        let MessageMetadata { cursor, .. } = &self.inbound.metadata;
         if let Some(cursor) = cursor {
             let Conversation { channel, account, .. } = &self.inbound.conversation;
             cursors::advance(tx, *channel, account, cursor).await?;
@@ -209,7 +209,7 @@ impl IntakeTransaction {
             Some(session) => session,
             None => sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?,
         };
-        let server = self.inbound.circumstances.server.as_ref();
+        let server = self.inbound.metadata.server.as_ref();
         if let Some(server) = server.filter(|server| session.server.as_ref() != Some(server)) {
             sessions::set_server(tx, session.id, server).await?;
             session.server = Some(server.clone());
@@ -235,7 +235,7 @@ impl IntakeTransaction {
     /// The sender, as this user with this role; the second by having been paired.
     pub(super) fn principal(&self, user: UserId, role: Role, member: Option<Role>) -> Principal {
         let sender = &self.inbound.sender;
-        let proof = &self.inbound.circumstances.proof;
+        let proof = &self.inbound.metadata.proof;
         let trust = self.context.access.trust(&self.inbound.conversation, &sender.external_id, proof, member);
         Principal { user, name: sender.name.clone(), role, trust }
     }
@@ -260,8 +260,8 @@ impl IntakeTransaction {
             external_id: &self.inbound.external_id,
             text,
             importance: importance::score(text),
-            envelope: self.inbound.circumstances.envelope.as_deref(),
-            spoken: self.inbound.circumstances.spoken.is_some() && self.inbound.circumstances.forwarded_from.is_none(),
+            envelope: self.inbound.metadata.envelope.as_deref(),
+            spoken: self.inbound.metadata.spoken.is_some() && self.inbound.metadata.forwarded_from.is_none(),
             disposition,
             sent_at: self.inbound.sent_at,
             received_at: self.now,
@@ -290,7 +290,7 @@ impl IntakeTransaction {
         if let Some(told) = refused {
             return self.refuse(tx, arriving, "", told).await;
         }
-        let MessageMetadata { forwarded_from, by_program, .. } = &self.inbound.circumstances;
+        let MessageMetadata { forwarded_from, by_program, .. } = &self.inbound.metadata;
         // What somebody hands on is another's: it commands nothing, and decides nothing. Nor does what no person said.
         if forwarded_from.is_some() || *by_program {
             let active = arriving.active(tx).await?;
@@ -342,7 +342,7 @@ impl IntakeTransaction {
 
     /// It is said to everybody in the group, and not to Hob by name.
     pub(super) fn is_unaddressed(&self) -> bool {
-        self.inbound.circumstances.audience == Audience::Group
+        self.inbound.metadata.audience == Audience::Group
     }
 
     /// Says that it is not taken; what was not said to Hob by name is passed over in silence.

@@ -76,7 +76,7 @@ impl Router {
 
     /// Takes as much as is soon done out of a scope of which everything is to go.
     pub(crate) async fn forget_some_now(&self, config: &IntakeConfig, scope: Scope) {
-        if let Err(error) = forget::forget_slice(&config.house.memory, scope, SLICES_AT_ONCE).await {
+        if let Err(error) = forget::forget_slice(&config.services.memory, scope, SLICES_AT_ONCE).await {
             tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
         }
         if let Err(error) = self.delivery.sweep_contents().await {
@@ -88,6 +88,6 @@ impl Router {
 /// What is gone from the database need not be found by meaning either.
 pub(crate) fn remove_from_index(config: &IntakeConfig, forgotten: &[(Scope, MemoryId)]) {
     for (scope, memory) in forgotten {
-        config.house.memory.embedding_service.forget(*scope, *memory);
+        config.services.memory.embedding_service.forget(*scope, *memory);
     }
 }

@@ -10,7 +10,7 @@ pub(crate) mod why;
 
 pub(super) use editing::remove_from_index;
 pub(super) use forgetting::{forget, pin};
-pub(super) use prefetch::{Prefetched, is_asked_for, prefetch};
+pub(super) use prefetch::{PrefetchedInputs, is_asked_for, prefetch};
 pub(super) use why::why;
 
 use crate::command_handlers::{Caller, CommandContext};

@@ -20,7 +20,7 @@ const LIMITS: RecallLimits = RecallLimits { fragments: super::ENTRIES_MAX, token
 
 /// What was looked for before a command was taken in.
 #[derive(Default)]
-pub(crate) struct Prefetched {
+pub(crate) struct PrefetchedInputs {
     /// What of memory it asks for.
     pub(crate) memories: Option<PrefetchedMemories>,
     /// What came of asking for a prompt.

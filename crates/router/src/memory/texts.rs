@@ -52,7 +52,7 @@ pub(super) struct RecallReason {
 
 impl MemoryView<'_> {
     fn zone(&self) -> &TimeZone {
-        &self.context.house.budget_guard.zone
+        &self.context.services.budget_guard.zone
     }
 
     fn day(&self, millis: i64) -> String {
@@ -63,7 +63,7 @@ impl MemoryView<'_> {
     pub(super) fn how(&self) -> &'static str {
         match (
             self.context.looked.memories.as_ref().map(|looked| looked.means),
-            self.context.house.memory.embedding_service.status(),
+            self.context.services.memory.embedding_service.status(),
         ) {
             (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => BY_WORDS_AND_MEANING,
             (_, EmbeddingStatus::Off) => BY_WORDS,

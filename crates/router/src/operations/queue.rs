@@ -31,7 +31,7 @@ pub(crate) async fn end(
     now: Timestamp,
 ) -> Result<(EndRunOutcome, Option<OpenAgent>), StoreError> {
     let Some(found) = operations::stoppable(tx, run).await? else { return Ok((EndRunOutcome::Over, None)) };
-    let operations::Stoppable { session, channel, user, state } = found;
+    let operations::StoppableRun { session, channel, user, state } = found;
     if state == "parked" {
         write_off(tx, &RunKey { run, session }, now).await?;
         return Ok((EndRunOutcome::Done(session), None));

@@ -15,7 +15,7 @@ impl Router {
     /// Begins or ends a login at a server for an owner, and says what came of it. Others are not kept waiting for it.
     pub(crate) fn log_in(&self, order: LoginRequest, message: InboundId, place: Conversation) {
         let (servers, store, delivery) =
-            (self.config().house.servers.clone(), self.store.clone(), self.delivery.clone());
+            (self.config().services.servers.clone(), self.store.clone(), self.delivery.clone());
         let (clock, redactor) = (Arc::clone(&self.clock), self.redactor.clone());
         tasks::spawn("mcp.login", async move {
             let LoginRequest { server, pasted } = order;
@@ -40,7 +40,7 @@ impl Router {
     /// # Errors
     /// When there is no such server or tool, or the database fails.
     pub async fn class_tools(&self, server: &str, wish: &ClassChange) -> Result<ServerTools, ClassError> {
-        let servers = self.config().house.servers.clone();
+        let servers = self.config().services.servers.clone();
         if *wish == ClassChange::default() {
             return servers.tools_of(server);
         }

@@ -9,7 +9,7 @@ use hob_store::members::Member;
 use hob_store::pairings::PendingPairing;
 
 /// To somebody who was let in.
-pub const PAIRED: &str = "You are let in: we can talk now. /help shows what can be said besides.";
+pub(crate) const PAIRED: &str = "You are let in: we can talk now. /help shows what can be said besides.";
 /// To somebody who said the daemon's code.
 pub const OWNER: &str = "You are my owner now. /people shows who may talk with me, /pair CODE lets others in. If schedules, \
      webhooks or the heartbeat are configured, they begin within a minute.";
@@ -17,16 +17,17 @@ pub const OWNER: &str = "You are my owner now. /people shows who may talk with m
 pub const WRONG: &str =
     "Nobody has that code. Codes hold an hour and work once; whoever writes to me anew gets another.";
 /// Too many codes that nobody has.
-pub const TOO_MANY: &str = "Too many wrong codes. Wait an hour, or use `hob pair CODE` on my machine.";
+pub(crate) const TOO_MANY: &str = "Too many wrong codes. Wait an hour, or use `hob pair CODE` on my machine.";
 /// `/pair` and its like, by somebody else.
-pub const OWNERS_ONLY: &str = "Only an owner can do that.";
+pub(crate) const OWNERS_ONLY: &str = "Only an owner can do that.";
 /// `/pair` where others read along.
 pub const NOT_HERE: &str = "Not here, where others read along: send me that in private.";
 /// `/pair` without a code.
-pub const PAIR_WHAT: &str = "Whoever writes to me without being let in gets a code. /pair CODE lets them in, /pair CODE guest \
+pub(crate) const PAIR_WHAT: &str = "Whoever writes to me without being let in gets a code. /pair CODE lets them in, /pair CODE guest \
      or /pair CODE admin with less or more.";
 /// `/unpair` without a name.
-pub const UNPAIR_WHOM: &str = "Whom? /people shows everybody; /unpair NAME or /unpair p3 lets that one in no longer.";
+pub(crate) const UNPAIR_WHOM: &str =
+    "Whom? /people shows everybody; /unpair NAME or /unpair p3 lets that one in no longer.";
 
 /// To a stranger.
 pub(super) fn offered(code: &Code, is_first: bool) -> String {

@@ -35,7 +35,7 @@ fn gist(raw: &Value) -> Option<(String, Audience, String)> {
         InboundEvent::Deleted => "deleted".to_owned(),
         InboundEvent::Pressed { token } => format!("pressed: {token}"),
     };
-    Some((inbound.conversation.session_key().0, inbound.circumstances.audience, said))
+    Some((inbound.conversation.session_key().0, inbound.metadata.audience, said))
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn k2_files_and_quotes_come_along() {
     assert_eq!(handles, ["https://files.slack.com/F1/a.txt", "F2"]);
     assert_eq!(inbound.happening, InboundEvent::Posted { text: "look\nPlan (https://docs.example/p)".to_owned() });
     let share = json!({"attachments": [{"is_share": true, "author_id": "UADA", "text": "1 &lt; 2"}]});
-    let quoting = heard(&message("D1", "true?", &share)).unwrap().circumstances;
+    let quoting = heard(&message("D1", "true?", &share)).unwrap().metadata;
     assert_eq!(quoting.quoted, Some(QuotedMessage { author: "Ada".to_owned(), text: "1 < 2".to_owned(), own: false }));
     let forwarding = heard(&message("D1", "", &share)).unwrap();
-    assert_eq!(forwarding.circumstances.forwarded_from.as_deref(), Some("Ada"));
+    assert_eq!(forwarding.metadata.forwarded_from.as_deref(), Some("Ada"));
     assert_eq!(forwarding.happening, InboundEvent::Posted { text: "1 < 2".to_owned() });
 }
 

@@ -26,14 +26,12 @@ pub struct NamedArchive {
 }
 
 /// What an archive of this moment is called.
-#[must_use]
 pub fn name(now: Timestamp, owner: &str, is_sealed: bool) -> String {
     let ending = if is_sealed { ".age" } else { "" };
     format!("hob-{}Z-{owner}.tar.gz{ending}", now.to_zoned(TimeZone::UTC).strftime(MOMENT))
 }
 
 /// What a name tells; none: it is no archive's.
-#[must_use]
 pub fn read(path: &Path) -> Option<NamedArchive> {
     let name = path.file_name()?.to_str()?;
     let name = name.strip_suffix(".age").unwrap_or(name);
@@ -70,13 +68,11 @@ fn owned(mut all: Vec<NamedArchive>, me: Option<&str>) -> Vec<NamedArchive> {
 }
 
 /// When the newest was made, as far as the clock has come: one that is dated ahead says nothing of today.
-#[must_use]
 pub fn newest(own: &[NamedArchive], now: Timestamp) -> Option<Timestamp> {
     own.iter().map(|one| one.made_at).filter(|made_at| *made_at <= now).max()
 }
 
 /// When the newest of this Hob's archives in a folder was made; none: none can be seen.
-#[must_use]
 pub fn newest_in(folder: &Path, data_dir: &Path, now: Timestamp) -> Option<Timestamp> {
     match own(data_dir, folder) {
         Ok(own) => newest(&own, now),

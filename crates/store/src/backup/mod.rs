@@ -7,7 +7,7 @@ pub mod archive;
 pub mod archives;
 mod folder_contents;
 pub mod make;
-mod mounts;
+pub mod mounts;
 pub mod owner;
 pub mod restore;
 pub mod seal;
@@ -50,7 +50,6 @@ pub struct ByteCount {
 
 impl ByteCount {
     /// How many are done, and how many there are; of 0 nobody knows yet.
-    #[must_use]
     pub fn now(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed))
     }

@@ -42,8 +42,8 @@ fn places(text: &str) -> Vec<PathBuf> {
     text.lines().filter_map(|line| line.split(' ').nth(PLACE)).map(unescape).collect()
 }
 
-/// Spaces and their like are written as `\040`.
-fn unescape(text: &str) -> PathBuf {
+/// A path of the kernel's table of mounts, in which spaces and their like are written as `\040`.
+pub fn unescape(text: &str) -> PathBuf {
     let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((first, after)) = rest.split_first() {
         let octal = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());

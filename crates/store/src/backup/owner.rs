@@ -14,7 +14,6 @@ const FILE: &str = "backup-id";
 const DIGITS: usize = 8;
 
 /// Whether it is one.
-#[must_use]
 pub fn is_id(text: &str) -> bool {
     text.len() == DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

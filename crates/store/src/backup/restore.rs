@@ -42,7 +42,6 @@ const LOGS: [&str; 2] = ["hob.db-wal", "hob.db-shm"];
 /// An archive that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreOutcome {
-    /// What was in it.
     pub manifest: Manifest,
     /// Where the data of before is now.
     pub before: PathBuf,
@@ -61,7 +60,6 @@ pub struct Archive {
 
 impl Archive {
     /// One that is not encrypted.
-    #[must_use]
     pub fn plain(path: &Path) -> Self {
         Self { path: path.to_path_buf(), identities: Identities::default(), read: Arc::default() }
     }

@@ -50,7 +50,6 @@ impl Recipients {
     }
 
     /// Archives are not encrypted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -150,7 +149,6 @@ impl Identities {
 }
 
 /// Whether an archive is encrypted.
-#[must_use]
 pub fn is_sealed(archive: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
     File::open(archive).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MAGIC

@@ -15,7 +15,6 @@ pub struct CheckpointOutcome {
 
 impl CheckpointOutcome {
     /// Everything in it is in the file.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.folded >= self.pages
     }

@@ -14,7 +14,6 @@ pub enum FullTextIndex {
 }
 
 impl FullTextIndex {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Memories, Self::Facts, Self::Answers];
 }
 

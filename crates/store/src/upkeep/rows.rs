@@ -26,7 +26,6 @@ pub enum OldRowKind {
 
 impl OldRowKind {
     /// What it is called in the log.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Outbox => "outbox",

@@ -72,14 +72,12 @@ impl DraftDir {
         Ok(Self { place, record })
     }
 
-    /// The draft there, if there is one.
     pub(super) fn find(place: DraftLocation) -> Result<Option<Self>, ChangesError> {
         let record = record::read(&place.dir, DRAFT)?;
         Ok(record.map(|record| Self { place, record }))
     }
 
     /// May commands work in it still?
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.record.state == DraftState::Open
     }
@@ -88,26 +86,23 @@ impl DraftDir {
     ///
     /// # Errors
     /// When somebody else does so already, or the system says no.
-    pub fn lock_for_use(&self) -> Result<DraftLock, ChangesError> {
+    pub(crate) fn lock_for_use(&self) -> Result<DraftLock, ChangesError> {
         let start = File::open(self.place.dir.join(START)).map_err(io("the draft's start"))?;
         let locked = start.try_lock().map(|()| DraftLock { _locked: start });
         locked.map_err(|error| io("the draft's start")(error.into()))
     }
 
     /// For whom the run works.
-    #[must_use]
     pub fn user(&self) -> UserId {
         self.record.user
     }
 
     /// When it was kept in the workspace; none: it was not.
-    #[must_use]
     pub fn kept_at(&self) -> Option<Timestamp> {
         if let DraftState::Kept { at, .. } = self.record.state { Some(at) } else { None }
     }
 
     /// What a sandbox lays over the workspace.
-    #[must_use]
     pub fn overlays(&self) -> Vec<Overlay> {
         let overlay = |(root, path): (usize, &PathBuf)| Overlay {
             root: path.clone(),

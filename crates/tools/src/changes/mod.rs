@@ -47,9 +47,9 @@ use hob_core::domain::lock::lock;
 /// The folder of drafts in the data directory.
 const DRAFTS: &str = "drafts";
 /// What kept changes replaced or deleted is kept to be put back: of all changes together, so many bytes on the disk.
-pub const UNDO_BYTES_MAX: u64 = 1 << 30;
+pub(crate) const UNDO_BYTES_MAX: u64 = 1 << 30;
 /// For so long a change can be taken back.
-pub const UNDO_FOR: SignedDuration = SignedDuration::from_hours(24);
+pub(crate) const UNDO_FOR: SignedDuration = SignedDuration::from_hours(24);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftOwner {
@@ -133,7 +133,7 @@ pub struct KeepOutcome {
     /// What was not kept.
     pub left_out: Vec<SkippedPath>,
     /// Why it cannot be taken back; none: it can.
-    pub no_undo: Option<String>,
+    pub(crate) no_undo: Option<String>,
 }
 
 /// What came of taking back.
@@ -194,7 +194,6 @@ static TURN: Mutex<()> = Mutex::new(());
 
 impl Drafts {
     /// Drafts over this workspace.
-    #[must_use]
     pub fn new(data_dir: &Path, workspace: &Workspace) -> Self {
         let mut roots: Vec<PathBuf> = Vec::new();
         for root in std::iter::once(&workspace.root).chain(&workspace.write) {
@@ -222,7 +221,6 @@ impl Drafts {
 
     /// Whether there is anything of a draft, whatever its state. One look at a folder's name: the one thing here that needs no
     /// thread of its own.
-    #[must_use]
     pub fn is_there(&self, run: RunId, which: &DraftId) -> bool {
         self.draft_location(run, which).is_ok_and(|place| place.dir.symlink_metadata().is_ok())
     }

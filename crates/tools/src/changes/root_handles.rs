@@ -139,7 +139,6 @@ impl RootHandles {
         Ok(())
     }
 
-    /// The folder in which the entry is.
     pub(super) fn entry_folder(&self) -> Result<&OwnedFd> {
         self.here.as_ref().map(|(_, folder)| &**folder).ok_or(Errno::NOENT)
     }

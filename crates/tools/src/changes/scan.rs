@@ -15,8 +15,8 @@ use rustix::io::Errno;
 use crate::changes::dir_handles::{self, FileStat, FileTime};
 use crate::changes::scan::content::ContentReader;
 use crate::changes::scan::limits::LOCKED_MAX;
-pub use crate::changes::scan::limits::{
-    COUNTED_MAX, DEPTH_MAX, ENTRIES_MAX, PATH_BYTES_MAX, PATHS_BYTES_MAX, READ_BYTES_MAX, ScanLimit,
+pub(crate) use crate::changes::scan::limits::{
+    COUNTED_MAX, DEPTH_MAX, ENTRIES_MAX, PATH_BYTES_MAX, PATHS_BYTES_MAX, ScanLimit,
 };
 use crate::changes::set::{Change, ChangeSet, ContentPreview, EntryAfter, EntryBefore, MODE_BITS};
 use crate::changes::{ChangesError, errno};

@@ -10,7 +10,7 @@ use crate::changes::dir_handles::{FileStat, FileTime};
 use hob_core::domain::text::hex;
 
 /// The bits of a mode that are kept.
-pub const MODE_BITS: u32 = 0o777;
+pub(crate) const MODE_BITS: u32 = 0o777;
 
 /// What stands at a path once the change is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,22 +77,22 @@ pub struct Change {
     /// The mode then, without setuid, setgid and the sticky bit.
     pub mode: u32,
     /// Setuid, setgid or the sticky bit was set, and is not kept.
-    pub was_special: bool,
+    pub(crate) was_special: bool,
     /// What stands there in the workspace.
     pub before: EntryBefore,
-    pub mode_before: u32,
+    pub(crate) mode_before: u32,
     /// It changed in the workspace after the draft had begun.
-    pub conflicts: bool,
+    pub(crate) conflicts: bool,
     /// What can be shown of it.
     pub content: ContentPreview,
     /// The new file's number; 0: there is none.
     pub inode: u64,
     /// The number of what stands there; 0: nothing does.
-    pub inode_before: u64,
+    pub(crate) inode_before: u64,
     /// When that last changed, by the file system's clock.
     pub(super) changed_before: FileTime,
     /// What it takes on the disk, with all that is in it.
-    pub stored_before: u64,
+    pub(crate) stored_before: u64,
 }
 
 impl Change {
@@ -143,13 +143,11 @@ pub struct ChangeSet {
 
 impl ChangeSet {
     /// Is nothing changed?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
     /// SHA-256 over all that is changed.
-    #[must_use]
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         for change in &self.changes {

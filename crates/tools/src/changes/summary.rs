@@ -34,7 +34,6 @@ const LATER_MAX: usize = 12;
 
 impl ChangeSet {
     /// The changes in words.
-    #[must_use]
     pub fn summary(&self, number: u32) -> WorkspaceDraft {
         let words = SummaryWriter { roots: &self.roots, bounds: &SHOWN };
         let later = || self.changes.iter().filter_map(|change| words.autorun_note(change).map(|why| (change, why)));

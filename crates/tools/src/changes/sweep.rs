@@ -16,7 +16,7 @@ use hob_core::domain::ids::{RunId, SessionKey};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Drafts of runs that are over were thrown away.
-    pub discarded: u32,
+    pub(crate) discarded: u32,
     /// Changes can be taken back no more.
     pub expired: u32,
     /// What had been cut off was finished.

@@ -21,13 +21,13 @@ fn trial(script: &str) -> Harness {
     let command = [path.to_str().unwrap(), "-p", TASK].map(str::to_owned).to_vec();
     let environment = vec![("FAKE_KEY".to_owned(), "k1".to_owned())];
     let programs = BTreeMap::from([("fake".to_owned(), Program { command, environment, own: None })]);
-    let tool = CliAgent::new(programs, workspace, Walls::none(home.path())).unwrap();
+    let tool = CliAgent::new(programs, workspace, ProgramSandbox::none(home.path())).unwrap();
     Harness { home, tool }
 }
 
 impl Harness {
     async fn call(&self, arguments: Value) -> Outcome {
-        self.tool.call(Invocation::for_trial(arguments)).await
+        Outcome::of(self.tool.call(Invocation::for_trial(arguments)).await)
     }
 
     async fn said(&self, arguments: Value) -> String {
@@ -96,7 +96,8 @@ async fn d6_each_call_is_graded_high_and_approved_anew() {
         assessed.reasons,
         ["It runs fake, a program that decides by itself what to run and to change, in garden"]
     );
-    let none = CliAgent::new(BTreeMap::new(), Workspace::of(trial.home.path()), Walls::none(trial.home.path()));
+    let none =
+        CliAgent::new(BTreeMap::new(), Workspace::of(trial.home.path()), ProgramSandbox::none(trial.home.path()));
     assert!(none.is_none(), "without an agent there is no tool");
 }
 

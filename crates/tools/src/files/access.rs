@@ -10,6 +10,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use crate::Outcome;
 use crate::draft_workspace::DraftWorkspace;
 use crate::workspace::Workspace;
 
@@ -69,6 +70,12 @@ pub enum FileAccessError {
     },
 }
 
+impl From<FileAccessError> for Outcome {
+    fn from(error: FileAccessError) -> Self {
+        Self::Error(error.to_string())
+    }
+}
+
 /// A folder that tools may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Root {
@@ -106,7 +113,6 @@ pub struct ResolvedPath {
 
 impl FileAccess {
     /// The folders of `workspace`; nothing within `own` is used but the workspace's own folder, should it lie there.
-    #[must_use]
     pub fn new(workspace: &Workspace, own: Vec<PathBuf>, trusted: bool) -> Self {
         let root = |writable: bool| move |path: &PathBuf| Root { path: path.clone(), writable };
         let mut roots = vec![Root { path: workspace.root.clone(), writable: true }];
@@ -122,7 +128,7 @@ impl FileAccess {
     }
 
     /// Where files are changed, if not where they lie: a place where that can be looked at before it is kept.
-    pub async fn desk_that_holds(&self) -> Option<&DraftWorkspace> {
+    pub(crate) async fn desk_that_holds(&self) -> Option<&DraftWorkspace> {
         let desk = self.desk.as_ref()?;
         desk.can_be_reviewed().await.then_some(desk)
     }
@@ -141,7 +147,6 @@ impl FileAccess {
     }
 
     /// Does the owner vouch for what stands in these files?
-    #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.trusted
     }
@@ -203,7 +208,6 @@ impl FileAccess {
     }
 
     /// Why a path may not be used at all; none: it may, or there is nothing.
-    #[must_use]
     pub fn refusal(&self, path: &str, writing: bool) -> Option<String> {
         let refused = |error: FileAccessError| match error {
             FileAccessError::Outside { .. } | FileAccessError::Own { .. } | FileAccessError::ReadOnly { .. } => {
@@ -225,7 +229,6 @@ impl FileAccess {
     }
 
     /// Where a path leads, if links take it elsewhere than it says: absolute, or within the workspace.
-    #[must_use]
     pub fn behind_links(&self, path: &str) -> Option<String> {
         let (root, _) = self.containing_root(path).ok()?;
         let spot = self.resolve(path, false).ok()?;
@@ -246,7 +249,6 @@ impl FileAccess {
     }
 
     /// The size of an ordinary file that is there.
-    #[must_use]
     pub fn size_of(&self, path: &str) -> Option<u64> {
         let spot = self.resolve(path, false).ok()?;
         spot.dir.metadata(&spot.relative).ok().filter(|found| found.is_file()).map(|found| found.len())
@@ -283,14 +285,13 @@ impl FileAccess {
     ///
     /// # Errors
     /// When it is none, or lies outside.
-    pub fn open_folder(&self, spot: &ResolvedPath) -> Result<Dir, FileAccessError> {
+    pub(crate) fn open_folder(&self, spot: &ResolvedPath) -> Result<Dir, FileAccessError> {
         let dir = spot.dir.open_dir(&spot.relative).map_err(|error| self.failed(&spot.path, &error))?;
         let real = real_path(&dir).map_err(|error| self.failed(&spot.path, &error))?;
         if self.is_own(&real) { Err(FileAccessError::Own { path: spot.path.clone() }) } else { Ok(dir) }
     }
 
     /// Does this real path belong to Hob itself? Of its data directory, tools see the workspace at most.
-    #[must_use]
     pub fn is_own(&self, real: &Path) -> bool {
         let root = self.roots.first().map(|root| resolved(&root.path));
         self.own.iter().map(|own| resolved(own)).any(|own| {
@@ -307,6 +308,6 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Where an open file or folder really lies, whatever its name led through.
-pub fn real_path(open: &impl AsRawFd) -> io::Result<PathBuf> {
+pub(crate) fn real_path(open: &impl AsRawFd) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", open.as_raw_fd()))
 }

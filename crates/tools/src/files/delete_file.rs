@@ -22,7 +22,6 @@ pub(super) struct Arguments {
 }
 
 /// The tool: deletes in `room`.
-#[must_use]
 pub fn tool(room: Arc<FileAccess>) -> FileTool {
     let about = "Deletes a file or an empty folder.";
     let spec =

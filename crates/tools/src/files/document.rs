@@ -19,7 +19,7 @@ use crate::sandbox::trial::SandboxTrial;
 use hob_document::{Document, PageSelection, may_be};
 
 /// The program that the sandbox knows to be this worker.
-pub const WORKER: &str = "hob:document";
+pub(crate) const WORKER: &str = "hob:document";
 /// The most bytes of a document.
 const BYTES_MAX: u64 = 32 << 20;
 /// How much of a file's beginning tells what it is.
@@ -70,7 +70,6 @@ pub(super) fn read_as_document<F: Read + Seek>(
 
 impl DocumentReader {
     /// Reads them behind the walls that can be had here.
-    #[must_use]
     pub fn new(sandbox: impl Into<SandboxTrial>, data_dir: &Path) -> Self {
         let limits =
             Limits { memory_mb: MEMORY_MB, processes: 64, file_mb: 1, cpu_secs: Some(CPU_SECS), ..Limits::default() };

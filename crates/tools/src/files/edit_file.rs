@@ -42,7 +42,6 @@ pub(super) struct Arguments {
 }
 
 /// The tool: edits in `room`.
-#[must_use]
 pub fn tool(room: Arc<FileAccess>) -> FileTool {
     let about = "Replaces text in a file.";
     let spec = spec_of::<Arguments>("edit_file", about, false).of(MODULE, Role::User).with(changing());

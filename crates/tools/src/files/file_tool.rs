@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::files::access::FileAccess;
 use crate::files::operation::{FileOperation, carry_out};
 use crate::files::{assess_change, assess_path, assess_write};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::tools::{Assessment, DangerGrade, Risk};
 
 /// What a tool does to the files that its call names.
@@ -54,10 +54,8 @@ impl Tool for FileTool {
         }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match (self.operation)(&self.spec, invocation.arguments.clone()) {
-            Ok(operation) => carry_out(&self.room, &invocation, operation).await,
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let operation = (self.operation)(&self.spec, invocation.arguments.clone())?;
+        carry_out(&self.room, &invocation, operation).await
     }
 }

@@ -18,7 +18,7 @@ use crate::files::text::size;
 use crate::files::write_file::{folder_of, temporary_file};
 use crate::files::{MODULE, assess_change, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Tool, ToolResult, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, DangerGrade};
@@ -62,7 +62,6 @@ pub struct KeepFile {
 
 impl KeepFile {
     /// Puts what is in `records` into `room`.
-    #[must_use]
     pub fn new(room: Arc<FileAccess>, records: FileRecords) -> Self {
         let about = "Puts a file that came with a message into the workspace under its own name, for the terminal and programs.";
         let spec =
@@ -88,18 +87,11 @@ impl Tool for KeepFile {
         assessment
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { id, folder } = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        match self.records.find(invocation.place, FileId(id)).await {
-            Ok((record, source)) => {
-                let name = file_name(&record.name, id);
-                carry_out(&self.room, &invocation, FileOperation::Keep(KeepRequest { source, folder, name })).await
-            }
-            Err(error) => Outcome::Error(error.to_string()),
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { id, folder } = parse(&self.spec, invocation.arguments.clone())?;
+        let (record, source) = self.records.find(invocation.place, FileId(id)).await?;
+        let name = file_name(&record.name, id);
+        carry_out(&self.room, &invocation, FileOperation::Keep(KeepRequest { source, folder, name })).await
     }
 }
 

@@ -28,7 +28,6 @@ struct Arguments {
 }
 
 /// The tool: lists in `room`.
-#[must_use]
 pub fn tool(room: Arc<FileAccess>) -> FileTool {
     let spec = spec_of::<Arguments>("list_files", "Lists a folder.", true).of(MODULE, Role::User).shown_on_need();
     let operation = |spec: &ToolSpec, arguments| {

@@ -35,7 +35,6 @@ use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 pub const MODULE: &str = "files";
 
 /// What tools that change files say of themselves.
-#[must_use]
 pub fn changing() -> ToolFacts {
     ToolFacts { changes: true, workspace: true, by_state: true, risk: Risk::Write, ..ToolFacts::default() }
 }
@@ -46,8 +45,7 @@ pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
     /// Is the call gone?
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -74,8 +72,7 @@ where
 }
 
 /// Words that a file of the workspace is the source of. Its owner may vouch for all of them.
-#[must_use]
-pub fn from_file(room: &FileAccess, path: &str, words: Outcome) -> Outcome {
+pub(crate) fn from_file(room: &FileAccess, path: &str, words: Outcome) -> Outcome {
     let path = if path == "." { "in the workspace" } else { path };
     if room.is_trusted() { words } else { words.from(OriginSource::new(Origin::File, path)) }
 }

@@ -26,7 +26,6 @@ pub(super) struct Arguments {
 }
 
 /// The tool: moves in `room`.
-#[must_use]
 pub fn tool(room: Arc<FileAccess>) -> FileTool {
     let about = "Moves or renames a file; makes the folders that it needs.";
     let spec = spec_of::<Arguments>("move_file", about, false).of(MODULE, Role::User).with(changing()).shown_on_need();

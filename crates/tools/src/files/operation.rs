@@ -18,10 +18,10 @@ use crate::files::{
 };
 use crate::process::{self, ProcessSpec};
 use crate::process_reaper::ProcessReaper;
-use crate::{Invocation, Outcome};
+use crate::{Invocation, Outcome, ToolResult};
 
 /// The program that the sandbox knows to be this worker.
-pub const WORKER: &str = "hob:files";
+pub(crate) const WORKER: &str = "hob:files";
 /// The longest answer of the worker, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
@@ -126,11 +126,8 @@ impl FileOperation {
 }
 
 /// Has it done where the call works.
-pub(super) async fn carry_out(room: &Arc<FileAccess>, invocation: &Invocation, deed: FileOperation) -> Outcome {
-    match run_operation(room, invocation, deed).await {
-        Ok(told) => outcome(room, told),
-        Err(error) => Outcome::Error(error.to_string()),
-    }
+pub(super) async fn carry_out(room: &Arc<FileAccess>, invocation: &Invocation, deed: FileOperation) -> ToolResult {
+    Ok(outcome(room, run_operation(room, invocation, deed).await?))
 }
 
 /// The same, and what came of it.

@@ -14,7 +14,7 @@ use crate::files::record::FileRecords;
 use crate::files::text::{LineRange, size, sniff, view};
 use crate::files::{MODULE, StopFlag, assess_path, blocking, from_file};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, OutputFile, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, OutputFile, Tool, ToolResult, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
@@ -46,7 +46,6 @@ pub struct ReadFile {
 
 impl ReadFile {
     /// Reads in `room`, and from `records`; documents by `reader`.
-    #[must_use]
     pub fn new(room: Arc<FileAccess>, records: FileRecords, reader: DocumentReader) -> Self {
         let about = "Reads a file by path or id: text with line numbers, documents by page.";
         let spec = spec_of::<Arguments>("read_file", about, true).of(MODULE, Role::User);
@@ -173,17 +172,14 @@ impl Tool for ReadFile {
         assess_path(&self.room, &invocation.arguments, Risk::Read).await
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { path, id, from_line, lines, page } = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { path, id, from_line, lines, page } = parse(&self.spec, invocation.arguments.clone())?;
         let wanted = |path: String| ReadRequest { path, from_line, lines, page };
         let done = match (path, id) {
             (Some(path), None) => self.path(&invocation, wanted(path)).await,
             (None, Some(id)) => self.record(&invocation, FileId(id), wanted(String::new())).await,
             _ => Err(FileAccessError::Content("Give either a path or an id.".to_owned())),
         };
-        done.unwrap_or_else(|error| Outcome::Error(error.to_string()))
+        Ok(done?)
     }
 }

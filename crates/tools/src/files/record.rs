@@ -36,20 +36,17 @@ pub struct RecordedFile {
 }
 
 /// What the model is told of a file.
-#[must_use]
 pub fn record_line(id: FileId, name: &str, mime: &str, bytes: u64) -> String {
     format!("[File {name:?}, {mime}, {}: id {id}, for read_file and send_file]", size(bytes))
 }
 
 /// A name that can be shown in one line: it was chosen by whoever made the file.
-#[must_use]
 pub fn clean(name: &str) -> String {
     let kept = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(NAME_CHARS_MAX);
     kept.collect::<String>().trim().to_owned()
 }
 
 /// Whose a file is: in private a person's, in a group the group's.
-#[must_use]
 pub fn scope_at(place: SpeakingPlace, user: hob_core::domain::ids::UserId) -> Scope {
     if place.private { Scope::Person(user) } else { Scope::Conversation(place.session) }
 }

@@ -44,7 +44,6 @@ pub(super) struct Arguments {
 }
 
 /// The tool: searches in `room`.
-#[must_use]
 pub fn tool(room: Arc<FileAccess>) -> FileTool {
     let about = "Finds lines in files that match a pattern.";
     let spec = spec_of::<Arguments>("search_files", about, true).of(MODULE, Role::User).shown_on_need();

@@ -245,7 +245,7 @@ fn d5_a_file_is_written_whole_with_its_folders_and_keeps_its_permissions() {
 
 /// A call of a tool: its words, whatever came of it, and whether they taint.
 async fn call(tool: &dyn Tool, arguments: Value) -> (String, bool) {
-    match tool.call(Invocation::for_trial(arguments)).await {
+    match Outcome::of(tool.call(Invocation::for_trial(arguments)).await) {
         Outcome::From(_, inner) => match *inner {
             Outcome::Text(text) | Outcome::Error(text) => (text, true),
             other => panic!("{other:?}"),
@@ -377,10 +377,10 @@ async fn n8_a_record_is_for_the_people_of_its_conversation() {
     assert_eq!(again, id, "one call has one record");
     let reader = DocumentReader::new(Sandbox::none("this is a test"), Path::new("/d"));
     let tool = ReadFile::new(Arc::clone(&home.room), records, reader);
-    let read = |session: i64| {
+    let read = async |session: i64| {
         let mut asked = Invocation::for_trial(json!({ "id": id.0 }));
         asked.place.session = SessionId(session);
-        tool.call(asked)
+        Outcome::of(tool.call(asked).await)
     };
     assert!(matches!(read(7).await, Outcome::From(_, inner) if *inner == Outcome::Text("1\tchanged".to_owned())));
     assert_eq!(read(8).await, Outcome::Error(format!("There is no file {id} in this conversation.")));
@@ -402,8 +402,10 @@ async fn what_is_moved_or_deleted_lies_inside_and_nothing_is_moved_over() {
     let home = Harness::new();
     let before = home.beside();
     let (moves, deletes) = (move_file::tool(Arc::clone(&home.room)), delete_file::tool(Arc::clone(&home.room)));
-    let moved = async |path: &str, to: &str| moves.call(Invocation::for_trial(json!({ "path": path, "to": to }))).await;
-    let deleted = async |path: &str| deletes.call(Invocation::for_trial(json!({ "path": path }))).await;
+    let moved = async |path: &str, to: &str| {
+        Outcome::of(moves.call(Invocation::for_trial(json!({ "path": path, "to": to }))).await)
+    };
+    let deleted = async |path: &str| Outcome::of(deletes.call(Invocation::for_trial(json!({ "path": path }))).await);
     let music = home.path("music/song").display().to_string();
     for (path, to) in [
         ("out/secret", "mine"),

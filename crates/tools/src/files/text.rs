@@ -12,7 +12,6 @@ const SNIFFED: usize = 8_192;
 const STEP: usize = 64 << 10;
 
 /// A size, for people.
-#[must_use]
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
@@ -22,7 +21,6 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// What bytes are, by their beginning: a MIME type. What looks like text is text.
-#[must_use]
 pub fn sniff(bytes: &[u8]) -> &'static str {
     let head = &bytes[..bytes.len().min(SNIFFED)];
     if let Some(kind) = infer::get(head) {
@@ -35,7 +33,6 @@ pub fn sniff(bytes: &[u8]) -> &'static str {
 }
 
 /// Is that text that can be shown?
-#[must_use]
 pub fn is_text(mime: &str) -> bool {
     let shown = ["text/", "application/json", "application/xml", "application/x-sh", "application/javascript"];
     shown.iter().any(|kind| mime.starts_with(kind)) && !mime.ends_with("utf-16")

@@ -30,7 +30,6 @@ pub(super) struct Arguments {
 }
 
 /// The tool: writes in `room`.
-#[must_use]
 pub fn tool(room: Arc<FileAccess>) -> FileTool {
     let about = "Writes a whole file, new or over an old one; makes its folders.";
     let spec = spec_of::<Arguments>("write_file", about, true).of(MODULE, Role::User).with(changing());

@@ -23,7 +23,7 @@ fn tool(server: &TestServer) -> HttpRequest {
 }
 
 async fn ask(tool: &HttpRequest, server: &TestServer, arguments: serde_json::Value) -> String {
-    let told = match tool.call(Invocation::for_trial(arguments)).await {
+    let told = match Outcome::of(tool.call(Invocation::for_trial(arguments)).await) {
         Outcome::From(source, inner) => format!("[{source}] {inner:?}"),
         other => format!("{other:?}"),
     };

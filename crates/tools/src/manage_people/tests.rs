@@ -82,7 +82,7 @@ impl Harness {
             taint,
             ..Invocation::for_trial(arguments)
         };
-        self.tools.get(tool).unwrap().call(invocation).await
+        Outcome::of(self.tools.get(tool).unwrap().call(invocation).await)
     }
 
     /// What the tool says; with a mark before it where it failed.

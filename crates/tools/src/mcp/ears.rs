@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::dialogue::ActivityListener;
-use hob_core::domain::elicitation::{Asking, ElicitReply, Elicitation, ElicitationError};
+use hob_core::domain::elicitation::{ElicitReply, Elicitation, ElicitationError, ElicitationSource};
 use hob_core::domain::text::{cut, one_line};
 use hob_core::policy::invisible::marked;
 
@@ -156,10 +156,10 @@ impl Ears {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 let order = requested_schema.property_order.clone().unwrap_or_default();
                 let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
-                Elicitation::form(Asking { server, message: &message }, &schema, &order)
+                Elicitation::form(ElicitationSource { server, message: &message }, &schema, &order)
             }
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-                Elicitation::page(Asking { server, message: &message }, &url)
+                Elicitation::page(ElicitationSource { server, message: &message }, &url)
             }
             _ => Err(ElicitationError::Form),
         };

@@ -93,7 +93,6 @@ pub struct Servers {
 
 impl Servers {
     /// These servers. What is known of their tools is on offer from now on in `shed`; none is started.
-    #[must_use]
     pub fn new(all: Vec<Settings>, place: ServerContext, shed: &Arc<ToolRegistryHandle>) -> Self {
         let place = Arc::new(place);
         let all = all.into_iter().map(|settings| Server::new(settings, &place, shed)).collect();
@@ -108,7 +107,6 @@ impl Servers {
     /// The servers of another config, on offer in `shed` instead. One of which nothing has changed stays as it is, with its
     /// connection; a new one is looked after at once, as by [`Servers::keep`]. One that is gone, or has changed, ends when
     /// nobody has its tools any more: runs that began with it go on with it.
-    #[must_use]
     pub fn reconfigured(&self, all: Vec<Settings>, shed: &Arc<ToolRegistryHandle>, asks: bool) -> Self {
         let Some(place) = &self.place else { return Self::default() };
         let known = |settings: &Settings| self.all.iter().find(|server| server.settings == *settings);
@@ -202,7 +200,6 @@ impl Servers {
     }
 
     /// At which server a login waits for this address, to which a browser was sent.
-    #[must_use]
     pub fn awaiting_login(&self, address: &str) -> Option<String> {
         let logins = self.logins();
         logins.iter().find(|(_, pending)| pending.is_answered_by(address)).map(|(name, _)| name.clone())
@@ -213,13 +210,11 @@ impl Servers {
     }
 
     /// Their names.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.all.iter().map(|server| server.settings.name.clone()).collect()
     }
 
     /// A line about each, for people.
-    #[must_use]
     pub fn standing(&self, now: Timestamp) -> Vec<String> {
         self.all.iter().map(|server| server.status().line(now)).collect()
     }

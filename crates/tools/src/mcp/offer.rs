@@ -17,7 +17,7 @@ use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
 use crate::mcp::tool_table::ServerTools;
 use crate::mention::Mention;
-use crate::{Invocation, MentionCheck, Outcome, Request, Timeout, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Request, Timeout, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tool_class::ToolClass;
@@ -199,10 +199,10 @@ impl Tool for McpTool {
         known
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
+    async fn call(&self, invocation: Invocation) -> ToolResult {
         let meta = if self.settings().meta { meta(&invocation) } else { Map::new() };
         let Value::Object(arguments) = invocation.arguments else {
-            return Outcome::Error(format!("The arguments of {} are no object.", self.spec.schema.name));
+            return Err(Outcome::Error(format!("The arguments of {} are no object.", self.spec.schema.name)));
         };
         let written = Value::Object(arguments.clone()).to_string();
         let key = CallKey { run: invocation.run, call: invocation.call };
@@ -211,13 +211,13 @@ impl Tool for McpTool {
             None => Box::pin(self.server.call(&self.listed, CallParams { arguments, meta, activity })).await,
             Some(reply) => match self.server.parked().take(&key) {
                 Some(parked) => Box::pin(parked.answered(reply)).await,
-                None => return Outcome::Request(Request::CutOff),
+                None => return Ok(Outcome::Request(Request::CutOff)),
             },
         };
         let outcome = match step {
             Ok(CallStep::Asks(form, parked)) => {
                 if self.server.parked().park(key, parked) {
-                    return Outcome::Request(Request::Ask { question: form.question.clone(), form: Some(form) });
+                    return Ok(Outcome::Request(Request::Ask { question: form.question.clone(), form: Some(form) }));
                 }
                 Outcome::Error("Too many questions of servers wait for people. The call was broken off.".to_owned())
             }
@@ -229,11 +229,9 @@ impl Tool for McpTool {
             }
             Err(error) => self.failure(&error),
         };
-        if self.settings().trusted_output {
-            return outcome;
-        }
         // Its errors are its words as well.
-        outcome.from(stranger(self.settings()))
+        let is_trusted = self.settings().trusted_output;
+        Ok(if is_trusted { outcome } else { outcome.from(stranger(self.settings())) })
     }
 }
 

@@ -99,14 +99,12 @@ pub async fn call_tool(
 }
 
 /// How many tools of a server are known from the last time; none: it was never asked.
-#[must_use]
 pub fn cached_tool_count(settings: &Settings, data_dir: &Path) -> Option<usize> {
     let known = CachedTools::load(data_dir, &settings.name, &settings.identity())?;
     Some(known.tools.iter().filter(|tool| settings.offers(&tool.name)).count())
 }
 
 /// Has it asked for a login, and there was none since?
-#[must_use]
 pub fn needs_login(settings: &Settings, data_dir: &Path) -> bool {
     login::store(settings, data_dir).is_some_and(|login| login.is_wanted())
 }

@@ -27,7 +27,6 @@ pub struct PromptRequest {
 
 impl PromptRequest {
     /// From a message; none: it asks for no prompt.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix('/')?;
         let (name, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

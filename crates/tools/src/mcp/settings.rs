@@ -84,7 +84,6 @@ pub struct LoginSettings {
 
 impl Settings {
     /// Which server this is, whatever it is called: what was known of another counts for nothing.
-    #[must_use]
     pub(super) fn identity(&self) -> String {
         let parts = match &self.way {
             ServerTransport::Program { vector, .. } => vector.clone(),
@@ -99,7 +98,6 @@ impl Settings {
     }
 
     /// Is this tool of the server's to be on offer?
-    #[must_use]
     pub(super) fn offers(&self, tool: &str) -> bool {
         let named = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
         (self.allow.is_empty() || named(&self.allow)) && !named(&self.deny)

@@ -109,7 +109,7 @@ impl Harness {
 
     async fn call_as(&self, tool: &str, invocation: Invocation) -> Outcome {
         let tool = self.shed.now().get(tool).unwrap_or_else(|| panic!("no {tool}: {}", self.line()));
-        tool.call(invocation).await
+        Outcome::of(tool.call(invocation).await)
     }
 
     /// What it answers, whether it is a failure, and what that comes from.

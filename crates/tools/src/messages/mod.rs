@@ -9,4 +9,4 @@ pub mod send_message;
 pub const MODULE: &str = "messages";
 
 /// How the conversation of the run itself is called.
-pub const HERE: &str = "this conversation";
+pub(crate) const HERE: &str = "this conversation";

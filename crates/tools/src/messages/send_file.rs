@@ -14,7 +14,7 @@ use crate::files::record::FileRecords;
 use crate::files::text::size;
 use crate::messages::{HERE, MODULE};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, OutputFile, Request, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, OutputFile, Request, Tool, ToolResult, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::outgoing::DeliveryRequest;
@@ -43,7 +43,6 @@ pub struct SendFile {
 
 impl SendFile {
     /// Sends what lies in `room`, or was recorded.
-    #[must_use]
     pub fn new(room: Arc<FileAccess>, records: FileRecords) -> Self {
         let about = "Sends a file to this conversation.";
         let facts =
@@ -99,20 +98,13 @@ impl Tool for SendFile {
         }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments: Arguments = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let arguments: Arguments = parse(&self.spec, invocation.arguments.clone())?;
         if arguments.caption.as_ref().is_some_and(|caption| caption.chars().count() > CAPTION_CHARS_MAX) {
-            return Outcome::Error(format!("The caption may have {CAPTION_CHARS_MAX} characters."));
+            return Err(Outcome::Error(format!("The caption may have {CAPTION_CHARS_MAX} characters.")));
         }
-        match self.record(&invocation, &arguments).await {
-            Ok(file) => {
-                let (name, text) = (HERE.to_owned(), arguments.caption.unwrap_or_default());
-                Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to: None, name, text, file: Some(file) })))
-            }
-            Err(error) => Outcome::Error(error.to_string()),
-        }
+        let file = self.record(&invocation, &arguments).await?;
+        let (name, text) = (HERE.to_owned(), arguments.caption.unwrap_or_default());
+        Ok(Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to: None, name, text, file: Some(file) }))))
     }
 }

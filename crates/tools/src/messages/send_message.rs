@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::messages::addresses::Addresses;
 use crate::messages::{HERE, MODULE};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Request, Tool, ToolResult, ToolSpec};
 use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
@@ -34,7 +34,6 @@ pub struct SendMessage {
 
 impl SendMessage {
     /// Knows these destinations.
-    #[must_use]
     pub fn new(addresses: Addresses) -> Self {
         let about = "Sends a message besides your answer; to others only for the owner.";
         let facts = ToolFacts { changes: true, risk: Risk::Send, ..ToolFacts::default() };
@@ -72,22 +71,19 @@ impl Tool for SendMessage {
         Assessment { grade: DangerGrade::Medium, reasons, ..Assessment::usual(Risk::Send) }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { text, to } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { text, to } = parse(&self.spec, invocation.arguments)?;
         if text.trim().is_empty() || text.chars().count() > CHARS_MAX {
-            return Outcome::Error(format!("The text must have between 1 and {CHARS_MAX} characters."));
+            return Err(Outcome::Error(format!("The text must have between 1 and {CHARS_MAX} characters.")));
         }
         let (to, name) = match to {
             None => (None, HERE.to_owned()),
-            Some(name) => match self.addresses.find(&invocation.principal, &name) {
-                Ok(conversation) => (Some(conversation.clone()), name),
-                Err(why) => return Outcome::Error(why),
-            },
+            Some(name) => {
+                let found = self.addresses.find(&invocation.principal, &name).map_err(Outcome::Error)?;
+                (Some(found.clone()), name)
+            }
         };
-        Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to, name, text, file: None })))
+        Ok(Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to, name, text, file: None }))))
     }
 }
 
@@ -125,11 +121,14 @@ mod tests {
             let asked = invocation(role, arguments.clone());
             let assessed = tool().assess(&asked, &|_| false).await;
             assert_eq!((assessed.risk, assessed.grade), (risk, grade), "{role:?} {arguments}");
-            let outcome = tool().call(asked).await;
+            let outcome = Outcome::of(tool().call(asked).await);
             assert_eq!(matches!(outcome, Outcome::Request(Request::Deliver(_))), sent, "{outcome:?}");
         }
         let mut strange = invocation(Role::Owner, elsewhere);
         strange.principal.trust = Trust::Untrusted;
-        assert!(matches!(tool().call(strange).await, Outcome::Error(_)), "what comes from outside is nobody's word");
+        assert!(
+            matches!(Outcome::of(tool().call(strange).await), Outcome::Error(_)),
+            "what comes from outside is nobody's word"
+        );
     }
 }

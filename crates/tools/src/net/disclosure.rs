@@ -13,8 +13,7 @@ use hob_core::policy::net::{AddressZone, AllowedPlaces, zone};
 
 /// A look at an address. One that stood whole in what the run has heard tells its host nothing; one that was put together
 /// here may say anything that the run knows.
-#[must_use]
-pub fn assess_address(text: &str, allowed: &AllowedPlaces, heard: &MentionCheck<'_>) -> Assessment {
+pub(crate) fn assess_address(text: &str, allowed: &AllowedPlaces, heard: &MentionCheck<'_>) -> Assessment {
     // What is not an address, or is not gone to, tells nobody anything.
     let Ok(url) = address(text) else { return Assessment::usual(Risk::Read) };
     let mut found = Assessment::usual(Risk::Read);

@@ -67,7 +67,6 @@ impl NetError {
     }
 
     /// May it pass by itself?
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::TimedOut { .. } => true,
@@ -83,7 +82,6 @@ impl NetError {
     }
 
     /// Was there a connection, so that what was asked for may have been done?
-    #[must_use]
     pub fn may_have_arrived(&self) -> bool {
         match self {
             Self::TimedOut { .. } | Self::Broken { .. } => true,
@@ -99,21 +97,18 @@ impl NetError {
     }
 
     /// As a tool's answer.
-    #[must_use]
     pub fn outcome(&self) -> Outcome {
         let text = self.to_string();
         if self.is_passing() { Outcome::Transient(text) } else { Outcome::Error(text) }
     }
 
     /// As a tool's answer, after `asked` was gone to: there may be words in it that were chosen there (row N6).
-    #[must_use]
-    pub fn outcome_at(&self, asked: &Url) -> Outcome {
+    pub(crate) fn outcome_at(&self, asked: &Url) -> Outcome {
         let outcome = self.outcome();
         if self.quotes(asked) { outcome.from(OriginSource::new(Origin::Web, asked.as_str())) } else { outcome }
     }
 
     /// In Hob's own words alone, after `asked` was gone to.
-    #[must_use]
     pub fn own_words(&self, asked: &Url) -> String {
         if self.quotes(asked) { "what answered there is not to be relied on".to_owned() } else { self.to_string() }
     }

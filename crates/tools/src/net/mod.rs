@@ -82,7 +82,6 @@ pub struct FetchRequest {
 
 impl FetchRequest {
     /// To look at something.
-    #[must_use]
     pub fn get(url: Url) -> Self {
         Self { method: Method::GET, url, headers: HeaderMap::new(), body: None, credentials: None }
     }
@@ -103,7 +102,6 @@ pub struct FetchResponse {
 
 impl FetchResponse {
     /// What the server says that it is: type and subtype in lower case, and the whole header.
-    #[must_use]
     pub fn content_type(&self) -> (String, &str) {
         let whole = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let essence = whole.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -149,15 +147,14 @@ struct Target {
 
 impl EgressGuard {
     /// A guard that lets through to the public network and to what is allowed besides.
-    #[must_use]
     pub fn new(allowed: AllowedPlaces, resolver: Arc<dyn Resolver>) -> Self {
         let surroundings = Arc::new(SystemNetworkProbe);
         Self { allowed: Arc::new(allowed), resolver, surroundings, limits: Limits::default() }
     }
 
     /// The same, somewhere else.
-    #[must_use]
-    pub fn with_local_networks(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
+    #[cfg(test)]
+    fn with_local_networks(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
         Self { surroundings, ..self }
     }
 
@@ -168,7 +165,6 @@ impl EgressGuard {
     }
 
     /// The same, that lets through to the host of `url` as well: one that the operator named.
-    #[must_use]
     pub fn allowing_host(&self, url: &Url) -> Self {
         let place = url.host_str().zip(url.port_or_known_default());
         let place = place.and_then(|(host, port)| NamedPlace::parse(&format!("{host}:{port}")).ok());
@@ -177,7 +173,6 @@ impl EgressGuard {
     }
 
     /// What may be allowed besides the public network.
-    #[must_use]
     pub fn allowed(&self) -> &AllowedPlaces {
         &self.allowed
     }

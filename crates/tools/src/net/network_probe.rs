@@ -9,13 +9,13 @@ use nix::sys::socket::SockaddrStorage;
 use hob_core::policy::net::machine_networks::MachineNetworks;
 
 /// Knows the machine's addresses and networks.
-pub trait NetworkProbe: Send + Sync {
+pub(crate) trait NetworkProbe: Send + Sync {
     fn now(&self) -> MachineNetworks;
 }
 
 /// As the kernel says: the addresses of all interfaces, and the routes that need no gateway. A network is also known by its
 /// route, since an address given by DHCPv6 stands alone.
-pub struct SystemNetworkProbe;
+pub(crate) struct SystemNetworkProbe;
 
 impl NetworkProbe for SystemNetworkProbe {
     fn now(&self) -> MachineNetworks {

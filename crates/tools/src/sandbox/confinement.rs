@@ -38,34 +38,32 @@ pub(crate) struct ScratchDir(PathBuf);
 
 impl Confinement {
     /// These walls, for a Hob whose data is there.
-    #[must_use]
     pub fn new(sandbox: impl Into<SandboxTrial>, reach: SandboxAccess, data_dir: &Path) -> Self {
         Self { sandbox: sandbox.into(), reach, overlays: Vec::new(), home: None, scratch: data_dir.join(SCRATCH) }
     }
 
     /// The same, with the network.
     #[must_use]
-    pub fn with_network(mut self, network: bool) -> Self {
+    pub(crate) fn with_network(mut self, network: bool) -> Self {
         self.reach.network |= network;
         self
     }
 
     /// The same, over copies of these folders. Only where [`Sandbox::overlays`] says so.
     #[must_use]
-    pub fn with_overlays(mut self, overlays: Vec<Overlay>) -> Self {
+    pub(crate) fn with_overlays(mut self, overlays: Vec<Overlay>) -> Self {
         self.overlays = overlays;
         self
     }
 
     /// The same, with a folder of its own that stays.
     #[must_use]
-    pub fn with_home(mut self, home: PathBuf) -> Self {
+    pub(crate) fn with_home(mut self, home: PathBuf) -> Self {
         self.home = Some(home);
         self
     }
 
     /// Its own folder, which stays.
-    #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }

@@ -48,7 +48,6 @@ const RESERVED: u64 = 300;
 const PID_MAX_OF_NAMESPACE: (u32, u32) = (6, 14);
 
 /// What the way in ends with, if `arguments` (without the program's name) say that this is it.
-#[must_use]
 #[expect(clippy::print_stderr, reason = "a stage has no log; what it says is the command's output")]
 pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.next()? != ENTRY {

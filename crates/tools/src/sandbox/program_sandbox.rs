@@ -36,7 +36,6 @@ pub struct ProgramSandbox {
 
 impl ProgramAccess {
     /// Its folder.
-    #[must_use]
     pub fn home(&self, data_dir: &Path) -> PathBuf {
         data_dir.join(FOLDERS).join(&self.folder)
     }
@@ -44,7 +43,6 @@ impl ProgramAccess {
 
 impl ProgramSandbox {
     /// Without any walls.
-    #[must_use]
     pub fn none(data_dir: &Path) -> Self {
         let sandbox = Sandbox::none("it was not asked for").into();
         Self { sandbox, limits: Limits::default(), data_dir: data_dir.to_owned() }

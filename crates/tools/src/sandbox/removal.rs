@@ -21,7 +21,7 @@ const AT_ONCE: usize = 20_000;
 
 /// A folder that is being deleted.
 #[derive(Debug)]
-pub struct Removal {
+pub(crate) struct Removal {
     path: PathBuf,
     /// What was moved up so far.
     moved: u64,
@@ -29,13 +29,12 @@ pub struct Removal {
 
 impl Removal {
     /// Of this folder.
-    #[must_use]
-    pub fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path) -> Self {
         Self { path: path.to_owned(), moved: 0 }
     }
 
     /// Deletes a good part of it; true when all of it is gone.
-    pub fn delete_some(&mut self) -> io::Result<bool> {
+    pub(crate) fn delete_some(&mut self) -> io::Result<bool> {
         let top = match opened(CWD, self.path.as_path()) {
             Ok(top) => top,
             Err(Errno::NOENT) => return Ok(true),

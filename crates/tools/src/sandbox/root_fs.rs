@@ -18,6 +18,7 @@ use rustix::process::getuid;
 use crate::sandbox::layout::{Layout, MountEntry};
 use crate::sandbox::restrictions::{RestrictionError, system};
 use crate::sandbox::spec::{Overlay, Spec};
+use hob_store::backup::mounts::unescape;
 
 const NONE: Option<&str> = None;
 /// Where the former root is while the new one is furnished.
@@ -169,28 +170,7 @@ fn mounted(line: &str) -> Option<(PathBuf, MsFlags)> {
     let mut fields = line.split(' ').skip(4);
     let (path, options) = (fields.next()?, fields.next()?);
     let known = |option: &str| OPTIONS.iter().find(|(name, _)| *name == option).map(|(_, flag)| *flag);
-    Some((unescaped(path), options.split(',').filter_map(known).collect()))
-}
-
-/// A path in which spaces and the like are written as three octal digits.
-fn unescaped(text: &str) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt as _;
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let octal = after.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    std::ffi::OsString::from_vec(bytes).into()
+    Some((unescape(path), options.split(',').filter_map(known).collect()))
 }
 
 #[cfg(test)]
@@ -204,6 +184,6 @@ mod tests {
         assert_eq!(path, PathBuf::from(r"/mnt two/\x"));
         assert_eq!(options, MsFlags::MS_NOATIME | MsFlags::MS_NOSUID);
         assert!(mounted("36 35 98:0 /").is_none());
-        assert_eq!(unescaped(r"/a\04"), PathBuf::from(r"/a\04"));
+        assert_eq!(unescape(r"/a\04"), PathBuf::from(r"/a\04"));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// So much of the disk of Hob's data is not a program's, in MiB.
-pub const DISK_LEFT_MB: u64 = 1_024;
+pub(crate) const DISK_LEFT_MB: u64 = 1_024;
 
 /// What one process may use, at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -44,7 +44,6 @@ impl SandboxTrial {
     }
 
     /// What came of it, if it was made.
-    #[must_use]
     pub fn known(&self) -> Option<&Sandbox> {
         self.found.get()
     }
@@ -71,7 +70,6 @@ pub struct Confinement {
 
 impl Confinement {
     /// As far as it is known by now.
-    #[must_use]
     pub fn words(&self) -> String {
         let known = self.trial.known();
         let strength = known.map_or_else(|| UNTRIED.to_owned(), |sandbox| sandbox.strength().to_string());

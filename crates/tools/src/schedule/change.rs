@@ -61,7 +61,6 @@ pub enum ChangeOutcome {
     InConfig(String),
     /// It is done, and will never be due again.
     Over,
-    /// They have too many.
     TooMany,
 }
 

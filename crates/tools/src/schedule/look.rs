@@ -40,7 +40,6 @@ pub struct LookResult {
 /// A look that is to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookOrder {
-    /// What is looked at.
     pub target: LookTarget,
     /// What a page was like the last time.
     pub seen: Option<String>,
@@ -98,7 +97,6 @@ impl Looker for HouseLooker {
 
 impl LookResult {
     /// One that has no answer.
-    #[must_use]
     pub fn failed(source: OriginSource, why: String) -> Self {
         Self { verdict: LookVerdict::Failed { why }, source, seen: None, said: String::new() }
     }

@@ -14,7 +14,7 @@ use crate::memory_tools::remembered;
 use crate::registry::{parse, spec_of};
 use crate::schedule::change::{Change, ChangeOutcome, Viewer};
 use crate::schedule::creation::{ScheduleRequest, ScheduleRequester};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
@@ -32,7 +32,7 @@ mod tests;
 pub mod watch;
 
 /// So late it may be run, in seconds, unless the config says otherwise.
-pub const GRACE_SECS: i64 = 3_600;
+pub(crate) const GRACE_SECS: i64 = 3_600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Action {
@@ -101,7 +101,6 @@ pub struct ScheduleTool {
 
 impl ScheduleTool {
     /// The tool for these schedules.
-    #[must_use]
     pub fn new(keeper: ScheduleKeeper) -> Self {
         let about = "Has something done later, once or repeatedly; reminders too.";
         let spec = spec_of::<Fields>("schedule", about, true).of("schedules", Role::User);
@@ -173,11 +172,8 @@ impl Tool for ScheduleTool {
         Assessment::usual(if looks { Risk::Read } else { Risk::Write })
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let fields: Fields = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(fields) => fields,
-            Err(outcome) => return outcome,
-        };
-        self.act(&invocation, fields).await.unwrap_or_else(|outcome| outcome)
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let fields: Fields = parse(&self.spec, invocation.arguments.clone())?;
+        self.act(&invocation, fields).await
     }
 }

@@ -15,20 +15,17 @@ const TASK_CHARS_MAX: usize = 120;
 const NEXT_SHOWN: usize = 3;
 
 /// The rule of a row, and its zone; none: the row is damaged.
-#[must_use]
 pub fn timing(row: &ScheduleRow) -> Option<(Rule, TimeZone)> {
     let rule = serde_json::from_str(&row.rule).ok()?;
     Some((rule, TimeZone::get(&row.zone).ok()?))
 }
 
 /// What is looked at before it is run; none: nothing is, or the row is damaged.
-#[must_use]
 pub fn look_target(row: &ScheduleRow) -> Option<LookTarget> {
     row.looks_at.as_deref().and_then(|target| serde_json::from_str(target).ok())
 }
 
 /// The rule in words, with its zone.
-#[must_use]
 pub fn when(row: &ScheduleRow) -> String {
     match timing(row) {
         Some((rule, zone)) => format!("{} ({})", rule.in_words(&zone), row.zone),
@@ -37,13 +34,11 @@ pub fn when(row: &ScheduleRow) -> String {
 }
 
 /// A moment on the wall clock of a zone.
-#[must_use]
 pub fn instant(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%a %Y-%m-%d %H:%M %:z").to_string()
 }
 
 /// A schedule in full, with the next instants.
-#[must_use]
 pub fn card(row: &ScheduleRow, history: &[OccurrenceRow], now: Timestamp) -> String {
     let mut lines = vec![head(row)];
     let Some((rule, zone)) = timing(row) else {

@@ -71,7 +71,7 @@ impl Harness {
 
     async fn call_of(&self, tool: &str, invocation: Invocation) -> Result<String, String> {
         assert_eq!(self.tools.argument_errors(tool, &invocation.arguments), None);
-        match self.tools.get(tool).unwrap().call(invocation).await {
+        match Outcome::of(self.tools.get(tool).unwrap().call(invocation).await) {
             Outcome::Text(text) => Ok(text),
             Outcome::Error(text) => Err(text),
             other => panic!("{other:?}"),

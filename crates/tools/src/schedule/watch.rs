@@ -15,7 +15,7 @@ use crate::registry::{parse, spec_of};
 use crate::schedule::ScheduleKeeper;
 use crate::schedule::creation::ScheduleRequest;
 use crate::terminal::judge;
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 use hob_core::policy::schedule::check::LookTarget;
@@ -62,7 +62,6 @@ pub struct WatchPage {
 
 impl WatchPage {
     /// Pages are read through `guard`.
-    #[must_use]
     pub fn new(keeper: ScheduleKeeper, guard: EgressGuard) -> Self {
         let about = "Looks at a page again and again, and wakes you only when its text has changed.";
         let spec = spec_of::<PageFields>("watch_page", about, true).of("web", Role::User).shown_on_need();
@@ -84,18 +83,12 @@ impl Tool for WatchPage {
         Assessment { risk: known.risk.max(Risk::Write), site: None, ..known }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let PageFields { url, when, task, zone } = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(fields) => fields,
-            Err(outcome) => return outcome,
-        };
-        let url = match address(&url) {
-            Ok(url) => url.to_string(),
-            Err(error) => return error.outcome(),
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let PageFields { url, when, task, zone } = parse(&self.spec, invocation.arguments.clone())?;
+        let url = address(&url).map_err(|error| error.outcome())?.to_string();
         let looks_at = Some(LookTarget::Page { url });
         let wish = ScheduleRequest { when: Some(when), task: Some(task), zone, looks_at, seen: None };
-        self.keeper.create(&invocation, wish).await.unwrap_or_else(|outcome| outcome)
+        self.keeper.create(&invocation, wish).await
     }
 }
 
@@ -109,7 +102,6 @@ pub struct WatchCommand {
 
 impl WatchCommand {
     /// Commands are read by `shell`, and run behind the walls of `desk`.
-    #[must_use]
     pub fn new(keeper: ScheduleKeeper, desk: DraftWorkspace, shell: PathBuf) -> Self {
         let about = "Runs a command again and again, and wakes you only when it says so.";
         let spec = spec_of::<CommandFields>("watch_command", about, true).of("terminal", Role::User).shown_on_need();
@@ -129,20 +121,17 @@ impl Tool for WatchCommand {
         judge::judge_repeated(&self.desk, command).await
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let CommandFields { command, when, task, zone } = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(fields) => fields,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let CommandFields { command, when, task, zone } = parse(&self.spec, invocation.arguments.clone())?;
         if command.chars().count() > COMMAND_CHARS_MAX {
-            return Outcome::Error(format!("A command has {COMMAND_CHARS_MAX} characters at most."));
+            return Err(Outcome::Error(format!("A command has {COMMAND_CHARS_MAX} characters at most.")));
         }
         if !self.desk.confinement.sandbox.result().await.is_fully_enforced() {
-            return Outcome::Error(UNWALLED.to_owned());
+            return Err(Outcome::Error(UNWALLED.to_owned()));
         }
         let command = vec![self.shell.display().to_string(), "-c".to_owned(), command];
         let looks_at = Some(LookTarget::Command { command, network: false });
         let wish = ScheduleRequest { when: Some(when), task: Some(task), zone, looks_at, seen: None };
-        self.keeper.create(&invocation, wish).await.unwrap_or_else(|outcome| outcome)
+        self.keeper.create(&invocation, wish).await
     }
 }

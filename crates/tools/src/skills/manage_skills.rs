@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
 use crate::skills::failed;
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::skills::{SkillBook, SkillError, SkillLine, SkillList};
@@ -46,7 +46,6 @@ pub struct ManageSkills {
 
 impl ManageSkills {
     /// Keeps these.
-    #[must_use]
     pub fn new(book: Arc<dyn SkillBook>) -> Self {
         let spec = spec_of::<Arguments>("manage_skills", ABOUT, false).of("skills", Role::Admin).shown_on_need();
         let facts = ToolFacts { changes: true, by_state: true, risk: Risk::Write, ..spec.facts };
@@ -129,15 +128,9 @@ impl Tool for ManageSkills {
         Assessment { grade, reasons: vec![reason], ..Assessment::usual(Risk::Write) }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { action, name } = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { action, name } = parse(&self.spec, invocation.arguments.clone())?;
         let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());
-        match self.act(&invocation, action, name).await {
-            Ok(outcome) => outcome,
-            Err(error) => failed(&error),
-        }
+        self.act(&invocation, action, name).await.map_err(|error| failed(&error))
     }
 }

@@ -62,7 +62,7 @@ impl SkillBook for FakeSkillBook {
 }
 
 async fn ask(tool: &dyn Tool, arguments: Value) -> Outcome {
-    tool.call(Invocation::for_trial(arguments)).await
+    Outcome::of(tool.call(Invocation::for_trial(arguments)).await)
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
 use crate::skills::failed;
-use crate::{Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::skills::{SkillBook, SkillContent, SkillLine, SkillList};
@@ -36,7 +36,6 @@ pub struct UseSkill {
 
 impl UseSkill {
     /// Reads these.
-    #[must_use]
     pub fn new(book: Arc<dyn SkillBook>) -> Self {
         Self { spec: spec_of::<Arguments>(USE_SKILL, ABOUT, true).of("skills", Role::Guest), book }
     }
@@ -86,17 +85,14 @@ impl Tool for UseSkill {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { name, file } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { name, file } = parse(&self.spec, invocation.arguments)?;
         let given = |text: &String| !text.trim().is_empty();
         match name.filter(given) {
-            Some(name) => self.read(name.trim(), file.filter(given).as_deref().map(str::trim)).await,
+            Some(name) => Ok(self.read(name.trim(), file.filter(given).as_deref().map(str::trim)).await),
             None => match self.book.list().await {
-                Ok(list) => Outcome::Text(listed(&list)),
-                Err(error) => failed(&error),
+                Ok(list) => Ok(Outcome::Text(listed(&list))),
+                Err(error) => Err(failed(&error)),
             },
         }
     }

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::draft_workspace::ScratchCopy;
-use crate::process::{self, OutputRouting, Ready, RunningProcess};
+use crate::process::{self, ConfinedProcess, OutputRouting, RunningProcess};
 use crate::terminal::spool::{Spool, SpoolExcerpt};
 use hob_core::domain::ids::{SessionKey, UserId};
 use hob_core::domain::lock::lock;
@@ -72,7 +72,7 @@ pub(super) struct RunningCommand {
 }
 
 impl RunningCommand {
-    pub(super) fn start(errand: &Ready<'_>) -> io::Result<Self> {
+    pub(super) fn start(errand: &ConfinedProcess<'_>) -> io::Result<Self> {
         let (output, pipe) = io::pipe()?;
         let started = process::start(errand, OutputRouting::Together(pipe))?;
         Ok(Self { started, output: Receiver::from_owned_fd(output.into())? })
@@ -127,7 +127,6 @@ async fn copy_to_spool(output: &mut Receiver, spool: &Mutex<Spool>) -> io::Resul
     }
 }
 
-/// A command in the background.
 pub(super) struct BackgroundCommand {
     /// What was to be run.
     pub(super) command: String,
@@ -192,7 +191,12 @@ pub(super) struct Jobs {
 
 impl Jobs {
     /// Starts one, in that copy of the workspace if there is one; false: there are too many.
-    pub(super) fn start(&self, order: JobRequest, errand: &Ready<'_>, aside: Option<ScratchCopy>) -> io::Result<bool> {
+    pub(super) fn start(
+        &self,
+        order: JobRequest,
+        errand: &ConfinedProcess<'_>,
+        aside: Option<ScratchCopy>,
+    ) -> io::Result<bool> {
         let mut all = lock(&self.all);
         if all.values().filter(|job| job.state() == JobState::Running).count() >= RUNNING_MAX {
             return Ok(false);

@@ -12,7 +12,7 @@ fn tool(server: &TestServer, chars_max: usize) -> WebFetch {
 
 /// What the model reads, without the port; and what it says of where it comes from.
 async fn read(tool: &WebFetch, server: &TestServer, arguments: serde_json::Value) -> (Outcome, String) {
-    let outcome = tool.call(Invocation::for_trial(arguments)).await;
+    let outcome = Outcome::of(tool.call(Invocation::for_trial(arguments)).await);
     let (inner, source) = match outcome {
         Outcome::From(source, inner) => (*inner, source.to_string()),
         other => (other, String::new()),

@@ -35,7 +35,6 @@ struct Detail {
 }
 
 /// What it answers.
-#[must_use]
 pub fn read(status: u16, body: &str) -> SearchOutcome {
     let code = || serde_json::from_str::<Refusal>(body).ok().and_then(|refusal| refusal.error).map(|error| error.code);
     match status {

@@ -7,7 +7,6 @@ use crate::web_search::{Hit, SearchOutcome, shown_url};
 use hob_http::page;
 
 /// What its page says.
-#[must_use]
 pub fn read(status: u16, body: &str) -> SearchOutcome {
     let document = page::document(body);
     let asks = document.select(".anomaly-modal, #challenge-form, form[action*='anomaly.js']").exists();

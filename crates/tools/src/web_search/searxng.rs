@@ -20,7 +20,6 @@ struct Entry {
 }
 
 /// What it answers.
-#[must_use]
 pub fn read(status: u16, body: &str) -> SearchOutcome {
     match status {
         200 => match serde_json::from_str::<Reply>(body) {

@@ -58,7 +58,7 @@ async fn service(backend: Backend, status: u16, body: &'static str) -> (TestServ
 }
 
 async fn search(tool: &WebSearch, arguments: serde_json::Value) -> String {
-    match tool.call(Invocation::for_trial(arguments)).await {
+    match Outcome::of(tool.call(Invocation::for_trial(arguments)).await) {
         Outcome::From(source, inner) => format!("[{source}] {inner:?}"),
         other => format!("{other:?}"),
     }

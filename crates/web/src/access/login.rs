@@ -31,7 +31,6 @@ pub async fn invite(tx: &mut Tx, key: &Secret, role: PageRole, now: Timestamp) -
 }
 
 /// The link. What stands behind `#` is not sent, and is in no server's log.
-#[must_use]
 pub fn link(page: &str, key: &Secret) -> String {
     format!("{}/login#{}", page.trim_end_matches('/'), key.expose())
 }

@@ -20,7 +20,7 @@ use hob_core::domain::text::hex;
 use hob_router::intake::Router;
 
 /// How long a login link holds.
-pub const LINK_HOLDS: Duration = Duration::from_secs(15 * 60);
+pub(crate) const LINK_HOLDS: Duration = Duration::from_secs(15 * 60);
 /// How long a browser stays logged in after it was last here.
 const VISIT_HOLDS: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// A visit is not written down more often.
@@ -40,7 +40,6 @@ pub enum PageRole {
 
 impl PageRole {
     /// The name in the database.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -49,7 +48,6 @@ impl PageRole {
     }
 
     /// By that name. What is not known may the least.
-    #[must_use]
     pub fn named(name: &str) -> Self {
         if name == "owner" { Self::Owner } else { Self::Viewer }
     }
@@ -67,24 +65,21 @@ pub struct PageAccess {
 
 impl PageAccess {
     /// A door of a page that is reached under these names.
-    #[must_use]
     pub fn new(router: Arc<Router>, places: PageHosts) -> Self {
         Self { router, places: Arc::new(places), logins: Arc::new(PerMinuteLimit::new(LOGINS_PER_MINUTE)) }
     }
 
     pub(super) fn rng(&self) -> Arc<dyn Rng> {
-        Arc::clone(&self.router.config.load().house.rng)
+        Arc::clone(&self.router.config.load().services.rng)
     }
 }
 
 /// A new secret that opens something: 256 random bits.
-#[must_use]
 pub fn new_key(rng: &dyn Rng) -> Secret {
     Secret::new(format!("{}{}", rng.id(), rng.id()))
 }
 
 /// By what a secret is known here.
-#[must_use]
 pub fn hash(secret: &str) -> String {
     hex(&Sha256::digest(secret))
 }

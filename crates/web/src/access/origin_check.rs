@@ -16,7 +16,6 @@ pub struct PageHosts {
 
 impl PageHosts {
     /// Those of a page that listens there, and of its public address.
-    #[must_use]
     pub fn new(listens: SocketAddr, public: Option<&url::Url>) -> Self {
         let port = listens.port();
         let mut hosts: Vec<String> =
@@ -36,8 +35,7 @@ impl PageHosts {
     }
 
     /// Is it one of them, or the very address at which a request came in? Nobody else's name can be an address.
-    #[must_use]
-    pub fn accepts_host(&self, host: &str, reached: Option<SocketAddr>) -> bool {
+    pub(crate) fn accepts_host(&self, host: &str, reached: Option<SocketAddr>) -> bool {
         let is_where = |at: SocketAddr| {
             let host = host.parse::<SocketAddr>().or_else(|_no_port| host.parse().map(|ip: IpAddr| (ip, 80).into()));
             host.is_ok_and(|host| (host.ip(), host.port()) == (at.ip().to_canonical(), at.port()))

@@ -22,11 +22,11 @@ const GROWING_BYTES_MAX: usize = 1 << 20;
 
 /// What happens in one conversation, for whoever watches it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChatActivity {
+pub(crate) struct ChatActivity {
     /// Something has changed in the database: so many times.
-    pub changes: u64,
+    pub(crate) changes: u64,
     /// The reply that is being written.
-    pub growing: Option<(RunId, Arc<str>)>,
+    pub(crate) growing: Option<(RunId, Arc<str>)>,
 }
 
 /// The page, as the outbox sees it.
@@ -58,7 +58,7 @@ pub struct ChatWatcher {
 
 impl ChatWatcher {
     /// What is to be seen now; what changes after this is news.
-    pub fn current_activity(&mut self) -> ChatActivity {
+    pub(crate) fn current_activity(&mut self) -> ChatActivity {
         self.scene.as_mut().map(|scene| scene.borrow_and_update().clone()).unwrap_or_default()
     }
 
@@ -83,14 +83,12 @@ impl Drop for ChatWatcher {
 }
 
 /// The conversation of this id.
-#[must_use]
 pub fn conversation(chat: &str) -> Conversation {
     Conversation { channel: ChannelKind::Web, account: DEFAULT_ACCOUNT.to_owned(), chat: chat.to_owned(), thread: None }
 }
 
 impl PageChannel {
     /// A page that nobody watches yet.
-    #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -103,22 +101,19 @@ impl PageChannel {
     }
 
     /// Hears of what happens in a conversation from now on.
-    #[must_use]
     pub fn watch(self: &Arc<Self>, chat: &str) -> ChatWatcher {
         let scene = lock(&self.scenes).entry(chat.to_owned()).or_default().subscribe();
         ChatWatcher { page: Arc::clone(self), chat: chat.to_owned(), scene: Some(scene) }
     }
 
     /// An owner looks at the page from now on.
-    #[must_use]
     pub fn window(self: &Arc<Self>) -> OpenWindow {
         self.windows.fetch_add(1, Ordering::Relaxed);
         OpenWindow(Arc::clone(self))
     }
 
     /// Whether an owner looks at the page.
-    #[must_use]
-    pub fn has_open_window(&self) -> bool {
+    pub(crate) fn has_open_window(&self) -> bool {
         self.windows.load(Ordering::Relaxed) > 0
     }
 
@@ -151,7 +146,7 @@ impl PageChannel {
     }
 
     /// Somebody wrote here.
-    pub fn note_input(&self) {
+    pub(crate) fn note_input(&self) {
         *lock(&self.heard_at) = Some(self.clock.now());
     }
 
@@ -170,7 +165,7 @@ impl PageChannel {
     }
 
     /// What was uploaded is not needed any more.
-    pub fn drop_upload(&self, id: &str) {
+    pub(crate) fn drop_upload(&self, id: &str) {
         lock(&self.uploads).remove(id);
     }
 }

@@ -54,7 +54,7 @@ impl AppState {
             happening,
             sent_at: self.router.clock.now(),
             attachments,
-            circumstances: MessageMetadata::default(),
+            metadata: MessageMetadata::default(),
         };
         let accepted = self.router.accept(inbound).await?;
         self.page.note_input();

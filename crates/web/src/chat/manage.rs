@@ -57,19 +57,19 @@ impl AppState {
 
 /// A name for a conversation.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
-pub(super) struct Title {
+pub(super) struct ChatTitle {
     /// At most 80 characters; none, or empty: it is called by how it began.
     title: Option<String>,
 }
 
 /// Calls a conversation so.
-#[utoipa::path(put, path = "/api/chats/{chat}", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = Title,
+#[utoipa::path(put, path = "/api/chats/{chat}", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = ChatTitle,
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn rename(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
-    Json(Title { title }): Json<Title>,
+    Json(ChatTitle { title }): Json<ChatTitle>,
 ) -> Result<StatusCode, ApiError> {
     let words = title.map(|title| one_line(&title));
     let title = words.filter(|title| !title.is_empty());
@@ -84,19 +84,19 @@ async fn rename(
 
 /// What became of a deletion.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Deleted {
+pub(super) struct DeletionResult {
     /// A run still works with some of the words: from its record they go when it is over.
     later: bool,
 }
 
 /// Deletes a conversation for good: what was said in it, what is remembered of that, and its runs' records.
 #[utoipa::path(delete, path = "/api/chats/{chat}", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")),
-    responses((status = 200, body = Deleted), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = DeletionResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn delete(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
-) -> Result<Json<Deleted>, ApiError> {
+) -> Result<Json<DeletionResult>, ApiError> {
     let (place, is_open) = app.place(chat.clone()).await?;
     let at_work = || ApiError::Conflict(AT_WORK.to_owned());
     if is_open {
@@ -108,5 +108,5 @@ async fn delete(
         return Err(at_work());
     }
     app.page.changed(&chat);
-    Ok(Json(Deleted { later }))
+    Ok(Json(DeletionResult { later }))
 }

@@ -14,7 +14,7 @@ use crate::access::visitor::{Owner, Visitor};
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::chat::intake::FILES_MAX;
-use crate::chat::timeline::{Mark, PAGE, Timeline, TimelineQuery, TimelineRange};
+use crate::chat::timeline::{PAGE, ReadPosition, Timeline, TimelineQuery, TimelineRange};
 use crate::chat::{files, manage, stream};
 use hob_core::domain::channel::UpdateOutcome;
 use hob_core::domain::inbound::InboundEvent;
@@ -115,7 +115,8 @@ async fn timeline(
     let chat = checked_id(chat)?;
     let part = match part.before {
         Some(mark) => TimelineRange::Before(
-            Mark::parse(&mark).ok_or_else(|| ApiError::Bad("before is not a mark, such as 12-34".to_owned()))?,
+            ReadPosition::parse(&mark)
+                .ok_or_else(|| ApiError::Bad("before is not a mark, such as 12-34".to_owned()))?,
         ),
         None => TimelineRange::Newest,
     };
@@ -124,12 +125,12 @@ async fn timeline(
 
 /// What became of something that was sent.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct Taken {
+pub(crate) struct SendResult {
     /// It was taken in before: sent twice, it counts once.
     duplicate: bool,
 }
 
-impl Taken {
+impl SendResult {
     /// Of what Hob cares for in any case.
     fn of(accepted: UpdateOutcome) -> Json<Self> {
         Json(Self { duplicate: accepted == UpdateOutcome::Duplicate })
@@ -158,13 +159,13 @@ pub(crate) struct NewMessage {
 /// Says something. What begins with `/` is a command. It is stored when this is answered.
 #[utoipa::path(post, path = "/api/chats/{chat}/messages", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")),
     request_body(content = NewMessage, content_type = "multipart/form-data"),
-    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
+    responses((status = 200, body = SendResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 async fn say(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
     mut form: Multipart,
-) -> Result<Json<Taken>, ApiError> {
+) -> Result<Json<SendResult>, ApiError> {
     let chat = checked_id(chat)?;
     let (mut id, mut text, mut files) = (None, String::new(), Vec::new());
     while let Some(field) = form.next_field().await.map_err(broken)? {
@@ -184,7 +185,7 @@ async fn say(
     if text.trim().is_empty() && files.is_empty() {
         return Err(ApiError::Bad("a message has words, or a file".to_owned()));
     }
-    Ok(Taken::of(app.post(&chat, id, text, files).await?))
+    Ok(SendResult::of(app.post(&chat, id, text, files).await?))
 }
 
 fn broken(error: axum::extract::multipart::MultipartError) -> ApiError {
@@ -204,33 +205,33 @@ pub(crate) struct NewText {
 /// Changes a message that waits its turn; what runs already is not touched.
 #[utoipa::path(put, path = "/api/chats/{chat}/messages/{id}", tag = "chat",
     params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")), request_body = NewText,
-    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = SendResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn edit(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path((chat, id)): Path<(String, String)>,
     Json(NewText { text }): Json<NewText>,
-) -> Result<Json<Taken>, ApiError> {
+) -> Result<Json<SendResult>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Taken::in_time(app.hand_in(&chat, id, InboundEvent::Edited { text }, Vec::new()).await?)
+    SendResult::in_time(app.hand_in(&chat, id, InboundEvent::Edited { text }, Vec::new()).await?)
 }
 
 /// Takes back a message that waits its turn.
 #[utoipa::path(delete, path = "/api/chats/{chat}/messages/{id}", tag = "chat",
     params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")),
-    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
+    responses((status = 200, body = SendResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 async fn withdraw(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path((chat, id)): Path<(String, String)>,
-) -> Result<Json<Taken>, ApiError> {
+) -> Result<Json<SendResult>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Taken::in_time(app.hand_in(&chat, id, InboundEvent::Deleted, Vec::new()).await?)
+    SendResult::in_time(app.hand_in(&chat, id, InboundEvent::Deleted, Vec::new()).await?)
 }
 
 /// A button that is pressed.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
-pub(crate) struct Press {
+pub(crate) struct ButtonPress {
     /// Made by the sender, unique.
     #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
     id: String,
@@ -239,16 +240,16 @@ pub(crate) struct Press {
 }
 
 /// Presses a button under one of Hob's questions.
-#[utoipa::path(post, path = "/api/chats/{chat}/presses", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = Press,
-    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
+#[utoipa::path(post, path = "/api/chats/{chat}/presses", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = ButtonPress,
+    responses((status = 200, body = SendResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
 async fn press(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
-    Json(Press { id, token }): Json<Press>,
-) -> Result<Json<Taken>, ApiError> {
+    Json(ButtonPress { id, token }): Json<ButtonPress>,
+) -> Result<Json<SendResult>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Ok(Taken::of(app.hand_in(&chat, format!("press:{id}"), InboundEvent::Pressed { token }, Vec::new()).await?))
+    Ok(SendResult::of(app.hand_in(&chat, format!("press:{id}"), InboundEvent::Pressed { token }, Vec::new()).await?))
 }
 
 /// From where on a conversation is heard.

@@ -17,7 +17,7 @@ use crate::access::visitor::Visitor;
 use crate::app_state::AppState;
 use crate::chat::channel::{ChatWatcher, OpenWindow};
 use crate::chat::reply_stream::{self, StreamedReply};
-use crate::chat::timeline::{Mark, Message, OpenRun, Timeline, TimelineQuery, TimelineRange};
+use crate::chat::timeline::{Message, OpenRun, ReadPosition, Timeline, TimelineQuery, TimelineRange};
 use hob_core::domain::ids::RunId;
 use hob_router::intake::Router;
 use hob_store::error::StoreError;
@@ -31,9 +31,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// What is at work or waits, as told.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct StateEvent {
+pub(crate) struct StateEvent {
     /// In order.
-    pub open: Vec<OpenRun>,
+    pub(crate) open: Vec<OpenRun>,
 }
 
 /// Watches a conversation for one browser.
@@ -44,7 +44,7 @@ struct ChatStream {
     let_in: Instant,
     chat: String,
     scene: ChatWatcher,
-    mark: Mark,
+    mark: ReadPosition,
     open: Option<Vec<OpenRun>>,
     told: Option<StreamedReply>,
     is_first: bool,
@@ -57,7 +57,7 @@ pub(super) fn watch(
     app: Arc<AppState>,
     visitor: Visitor,
     chat: String,
-    mark: Mark,
+    mark: ReadPosition,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (scene, let_in) = (app.page.watch(&chat), Instant::now());
     // A program that listens is nobody who looks.
@@ -146,9 +146,9 @@ impl ChatStream {
 }
 
 /// The mark once this message is read.
-fn advanced_mark(mark: Mark, message: &Message) -> Mark {
+fn advanced_mark(mark: ReadPosition, message: &Message) -> ReadPosition {
     let id = |prefix| message.id.strip_prefix(prefix).and_then(|id: &str| id.parse::<i64>().ok());
-    Mark {
+    ReadPosition {
         said: id("i").map_or(mark.said, |id| id.max(mark.said)),
         answered: id("o").map_or(mark.answered, |id| id.max(mark.answered)),
     }
@@ -165,8 +165,8 @@ fn event(name: &str, what: &impl Serialize) -> Option<Event> {
 }
 
 /// Where a reader goes on: what the browser says it has, or what the page asks for, or the newest.
-pub(super) async fn begin(router: &Router, chat: &str, said: Option<&str>) -> Result<Mark, StoreError> {
-    match said.and_then(Mark::parse) {
+pub(super) async fn begin(router: &Router, chat: &str, said: Option<&str>) -> Result<ReadPosition, StoreError> {
+    match said.and_then(ReadPosition::parse) {
         Some(mark) => Ok(mark),
         None => Ok(router
             .store

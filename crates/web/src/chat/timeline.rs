@@ -148,61 +148,59 @@ impl From<OpenMessage> for OpenRun {
 
 /// How far somebody has read: the last message that came in, and the last that went out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Mark {
+pub(crate) struct ReadPosition {
     /// Of what people said.
-    pub said: i64,
+    pub(crate) said: i64,
     /// Of what Hob said.
-    pub answered: i64,
+    pub(crate) answered: i64,
 }
 
-impl Mark {
+impl ReadPosition {
     /// `12-34`, as events are called.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (said, answered) = text.split_once('-')?;
         Some(Self { said: said.parse().ok()?, answered: answered.parse().ok()? })
     }
 
     /// The same as text.
-    #[must_use]
-    pub fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         format!("{}-{}", self.said, self.answered)
     }
 }
 
 /// A part of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Timeline {
+pub(crate) struct Timeline {
     /// What was said, the oldest first.
-    pub messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     /// What is at work or waits its turn.
-    pub open: Vec<OpenRun>,
+    pub(crate) open: Vec<OpenRun>,
     /// Up to where this goes.
-    pub upto: Mark,
+    pub(crate) upto: ReadPosition,
     /// Before where older messages are; none: there are none.
-    pub older: Option<Mark>,
+    pub(crate) older: Option<ReadPosition>,
 }
 
 /// Reads a part of a conversation.
 #[derive(Clone)]
-pub struct TimelineQuery {
-    pub chat: String,
+pub(crate) struct TimelineQuery {
+    pub(crate) chat: String,
     /// After this, or else before that, or else the newest.
-    pub part: TimelineRange,
+    pub(crate) part: TimelineRange,
 }
 
 /// Which part is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimelineRange {
+pub(crate) enum TimelineRange {
     Newest,
     /// What came after that.
-    After(Mark),
+    After(ReadPosition),
     /// What stands before that.
-    Before(Mark),
+    Before(ReadPosition),
 }
 
 impl TimelineQuery {
-    pub async fn read(&self, tx: &mut Tx) -> Result<Timeline, StoreError> {
+    pub(crate) async fn read(&self, tx: &mut Tx) -> Result<Timeline, StoreError> {
         let key = conversation(&self.chat).session_key();
         match web_chat::place(tx, &key.0).await? {
             Some(place) => self.of(tx, place).await,
@@ -212,14 +210,14 @@ impl TimelineQuery {
 
     async fn of(&self, tx: &mut Tx, place: ChatPosition) -> Result<Timeline, StoreError> {
         let ChatPosition { session, said_upto, answered_upto } = place;
-        let whole = (Mark::default(), Mark { said: i64::MAX, answered: i64::MAX });
+        let whole = (ReadPosition::default(), ReadPosition { said: i64::MAX, answered: i64::MAX });
         let (after, before) = match self.part {
             TimelineRange::Newest => whole,
             TimelineRange::After(mark) => (mark, whole.1),
             TimelineRange::Before(mark) => (whole.0, mark),
         };
         // What was deleted is shown to nobody, wherever they begin.
-        let after = Mark { said: after.said.max(said_upto), answered: after.answered.max(answered_upto) };
+        let after = ReadPosition { said: after.said.max(said_upto), answered: after.answered.max(answered_upto) };
         let between = |after, before| IdRange { after, before, limit: PAGE };
         let said = web_chat::said(tx, session, between(after.said, before.said)).await?;
         let answered = web_chat::answered(tx, session, between(after.answered, before.answered)).await?;
@@ -252,11 +250,11 @@ async fn attached(tx: &mut Tx, session: SessionId, shown: &Timeline) -> Result<V
 fn merge_newest(
     mut said: Vec<UserMessageRow>,
     mut answered: Vec<ReplyRow>,
-    after: Mark,
-    before: Mark,
+    after: ReadPosition,
+    before: ReadPosition,
     open: Vec<OpenMessage>,
 ) -> Timeline {
-    let upto = Mark {
+    let upto = ReadPosition {
         said: said.first().map_or(after.said, |first| first.id.0),
         answered: answered.first().map_or(after.answered, |first| first.id.0),
     };
@@ -269,7 +267,7 @@ fn merge_newest(
         said.retain(|one| one.at >= from);
         answered.retain(|one| one.at >= from);
     }
-    let older = from.map(|_| Mark {
+    let older = from.map(|_| ReadPosition {
         said: said.last().map_or(before.said, |last| last.id.0),
         answered: answered.last().map_or(before.answered, |last| last.id.0),
     });

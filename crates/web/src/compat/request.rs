@@ -41,7 +41,7 @@ pub(crate) struct CompletionRequest {
     /// Text.
     response_format: Option<ResponseFormat>,
     /// No.
-    #[schema(value_type = Option<No>)]
+    #[schema(value_type = Option<AlwaysFalse>)]
     logprobs: Option<bool>,
     /// Text.
     #[schema(value_type = Option<Vec<ResponseKind>>)]
@@ -69,7 +69,7 @@ pub(crate) enum ResponseKind {
 #[derive(Debug, utoipa::ToSchema)]
 #[schema(value_type = bool, default = false)]
 #[expect(dead_code, reason = "it describes a field")]
-pub(crate) struct No(bool);
+pub(crate) struct AlwaysFalse(bool);
 
 /// What else is streamed.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]

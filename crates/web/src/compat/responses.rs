@@ -64,7 +64,7 @@ pub(super) struct Chunk<'a> {
     pub(super) object: &'static str,
     pub(super) created: i64,
     pub(super) model: &'static str,
-    pub(super) choices: Vec<Piece>,
+    pub(super) choices: Vec<ChunkChoice>,
     /// Outer none: nobody asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Option<Usage>>,
@@ -75,7 +75,7 @@ pub(super) struct Chunk<'a> {
 
 /// More of what Hob says.
 #[derive(Debug, Serialize)]
-pub(super) struct Piece {
+pub(super) struct ChunkChoice {
     index: u32,
     delta: Delta,
     logprobs: Option<()>,
@@ -90,13 +90,12 @@ struct Delta {
     content: Option<String>,
 }
 
-impl Piece {
+impl ChunkChoice {
     /// Who speaks.
     pub(super) fn begin() -> Self {
         Self::of(Delta { role: Some("assistant"), content: Some(String::new()) }, None)
     }
 
-    /// These words.
     pub(super) fn words(content: String) -> Self {
         Self::of(Delta { role: None, content: Some(content) }, None)
     }

@@ -26,7 +26,7 @@ use crate::chat::routes::checked_id;
 use crate::compat::error::{CompatError, FaultBody};
 use crate::compat::follower::{FollowEvent, MessageFollower};
 use crate::compat::request::{CompletionRequest, print};
-use crate::compat::responses::{ALOUD, Choice, Chunk, Completion, MODEL, Model, Models, Piece};
+use crate::compat::responses::{ALOUD, Choice, Chunk, ChunkChoice, Completion, MODEL, Model, Models};
 use crate::compat::target::{RequestTarget, TargetLookup};
 use hob_core::domain::channel::UpdateOutcome;
 use hob_store::web_compat::ApiTokenUsage;
@@ -105,7 +105,7 @@ async fn complete(
     let asked = CompletionRequest::parse(&body)?.asked(caller.key)?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty());
     let given = text("idempotency-key");
-    let nonce = given.map_or_else(|| app.router.config().house.rng.id(), |given| print(&["key", given]));
+    let nonce = given.map_or_else(|| app.router.config().services.rng.id(), |given| print(&["key", given]));
     let mut find = TargetLookup::of(&asked, nonce.chars().take(24).collect(), app.router.clock.now());
     find.named = text(SESSION.as_str()).map(|name| checked_id(name.to_owned())).transpose()?;
     find.is_named = given.is_some();
@@ -186,16 +186,18 @@ fn streamed(
             json_event(&Chunk { id: &head.id, object, created, model, choices, usage, silent })
         };
         let (events, turn) = match turn {
-            StreamStep::Begin => (vec![chunk(vec![Piece::begin()], None, false)], StreamStep::Follow { spoken: false }),
+            StreamStep::Begin => {
+                (vec![chunk(vec![ChunkChoice::begin()], None, false)], StreamStep::Follow { spoken: false })
+            }
             StreamStep::Done => return None,
             StreamStep::Follow { spoken } => match following.next().await {
                 Ok(FollowEvent::More(more)) => {
                     let spoken = spoken || !more.trim().is_empty();
-                    (vec![chunk(vec![Piece::words(more)], None, false)], StreamStep::Follow { spoken })
+                    (vec![chunk(vec![ChunkChoice::words(more)], None, false)], StreamStep::Follow { spoken })
                 }
                 Ok(FollowEvent::Over(seen)) => {
                     let usage = tells_usage.then(|| chunk(Vec::new(), Some(seen.used), false));
-                    let last = chunk(vec![Piece::end()], None, !spoken);
+                    let last = chunk(vec![ChunkChoice::end()], None, !spoken);
                     let end = [Some(last), usage, Some(Some(Event::default().data("[DONE]")))];
                     (end.into_iter().flatten().collect(), StreamStep::Done)
                 }

@@ -72,7 +72,7 @@ impl Asker for PageAsker {
         told: Option<mpsc::Sender<String>>,
     ) -> Result<String, AskError> {
         let router = &self.app.router;
-        let external_id = format!("mcp-{}", router.config().house.rng.id());
+        let external_id = format!("mcp-{}", router.config().services.rng.id());
         let target = RequestTarget { chat: conversation.chat.clone(), external_id: external_id.clone() };
         let mut following = MessageFollower::begin(&self.app, target, told.is_some(), String::new());
         let inbound = Inbound {
@@ -82,7 +82,7 @@ impl Asker for PageAsker {
             happening: InboundEvent::Posted { text },
             sent_at: router.clock.now(),
             attachments: Vec::new(),
-            circumstances: MessageMetadata { by_program: true, ..MessageMetadata::default() },
+            metadata: MessageMetadata { by_program: true, ..MessageMetadata::default() },
         };
         if router.accept(inbound).await? == UpdateOutcome::Ignored {
             return Err(AskError::NotTaken);

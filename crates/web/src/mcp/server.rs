@@ -20,8 +20,8 @@ use crate::mcp::asker::{AskError, Asker, is_waiting};
 use crate::mcp::tools::{answer, described, house_tools, invocation, refusal, told};
 use hob_core::domain::inbound::Conversation;
 use hob_router::intake::Router;
-use hob_tools::ToolSpec;
 use hob_tools::registry::{parse, spec_of};
+use hob_tools::{Outcome, ToolSpec};
 
 /// The tool by which a client talks with Hob.
 const ASK: &str = "ask";
@@ -54,7 +54,7 @@ pub struct Client {
 
 /// Hob, as its clients see it.
 #[derive(Clone)]
-pub struct HobServer {
+pub(crate) struct HobServer {
     router: Arc<Router>,
     /// None: each request tells.
     client: Option<Client>,
@@ -97,7 +97,7 @@ impl HobServer {
         if client.role < PageRole::Owner && !assessed.risk.is_read() {
             return Ok(refusal("This key may look, and change nothing."));
         }
-        Ok(told(tool.call(invocation).await, &self.router))
+        Ok(told(Outcome::of(tool.call(invocation).await), &self.router))
     }
 
     async fn ask(&self, client: &Client, asked: AskArguments, context: &RequestContext<RoleServer>) -> CallAnswer {

@@ -26,7 +26,7 @@ const UNTRUSTED: &str = "hob/untrusted";
 
 /// What a client may call besides `ask`, as the house is now.
 pub(super) fn house_tools(router: &Router) -> [Arc<dyn Tool>; 4] {
-    let (store, memory) = (router.store.clone(), router.config().house.memory.clone());
+    let (store, memory) = (router.store.clone(), router.config().services.memory.clone());
     let zone = memory.zone.clone();
     let keeper = ScheduleKeeper { store: store.clone(), zone: zone.clone(), alarm: Arc::clone(&router.alarm) };
     [

@@ -23,14 +23,14 @@ use hob_store::memory_views::MemoryCounts;
 
 /// What is gone.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Gone {
+pub(super) struct ForgottenItems {
     /// `m12`, `f7`: also what went along.
     items: Vec<String>,
     /// A run still works with some of the words: from its record they go when it is over.
     later: bool,
 }
 
-impl From<ForgetOutcome> for Gone {
+impl From<ForgetOutcome> for ForgottenItems {
     fn from(forgotten: ForgetOutcome) -> Self {
         let memories = forgotten.memories.iter().map(|(_, memory)| MemoryItem::Memory(*memory));
         let facts = forgotten.facts.iter().map(|fact| MemoryItem::Fact(*fact));
@@ -40,49 +40,49 @@ impl From<ForgetOutcome> for Gone {
 
 /// Forgets something for good, with the facts that rest on it, or the values that it had before.
 #[utoipa::path(delete, path = "/api/memory/items/{id}", tag = "memory", params(("id" = String, Path, description = "m12 or f7")),
-    responses((status = 200, body = Gone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = ForgottenItems), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn forget(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<String>,
-) -> Result<Json<Gone>, ApiError> {
+) -> Result<Json<ForgottenItems>, ApiError> {
     let forgotten = app.router.forget(ForgetItem::from(parse_item(&id)?)).await?;
     if forgotten.memories.is_empty() && forgotten.facts.is_empty() {
         return Err(ApiError::NotFound("memory or fact"));
     }
-    Ok(Json(Gone::from(forgotten)))
+    Ok(Json(ForgottenItems::from(forgotten)))
 }
 
 /// Forgets somebody for good, with all facts about them.
 #[utoipa::path(delete, path = "/api/memory/people/{id}", tag = "memory", params(("id" = i64, Path)),
-    responses((status = 200, body = Gone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
+    responses((status = 200, body = ForgottenItems), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn forget_person(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
-) -> Result<Json<Gone>, ApiError> {
+) -> Result<Json<ForgottenItems>, ApiError> {
     let person = PersonId(id);
     if app.router.store.read(async |tx| memory_pages::scope_of(tx, person).await).await?.is_none() {
         return Err(ApiError::NotFound("person"));
     }
-    Ok(Json(Gone::from(app.router.forget(ForgetItem::Person(person)).await?)))
+    Ok(Json(ForgottenItems::from(app.router.forget(ForgetItem::Person(person)).await?)))
 }
 
 /// A pin, or none.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
-pub(super) struct Pinned {
+pub(super) struct PinChange {
     /// Whether it is kept at hand, and never fades.
     pinned: bool,
 }
 
 /// Pins something, or takes the pin out.
-#[utoipa::path(put, path = "/api/memory/items/{id}/pin", tag = "memory", params(("id" = String, Path, description = "m12 or f7")), request_body = Pinned,
+#[utoipa::path(put, path = "/api/memory/items/{id}/pin", tag = "memory", params(("id" = String, Path, description = "m12 or f7")), request_body = PinChange,
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn pin(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<String>,
-    Json(Pinned { pinned }): Json<Pinned>,
+    Json(PinChange { pinned }): Json<PinChange>,
 ) -> Result<axum::http::StatusCode, ApiError> {
     match app.router.pin(parse_item(&id)?, pinned).await? {
         true => Ok(axum::http::StatusCode::NO_CONTENT),
@@ -92,14 +92,14 @@ pub(super) async fn pin(
 
 /// That somebody means it.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
-pub(super) struct Sure {
+pub(super) struct ScopeConfirmation {
     /// The name of the scope once more.
     sure: String,
 }
 
 /// How much is being forgotten.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct AllGone {
+pub(super) struct ForgottenScope {
     /// Things said.
     said: i64,
     /// Facts that held.
@@ -110,20 +110,20 @@ pub(super) struct AllGone {
 
 /// Forgets everything of a scope for good: what it holds at this moment.
 #[utoipa::path(post, path = "/api/memory/scopes/{scope}/forget", tag = "memory",
-    params(("scope" = String, Path, description = "p1, c5 or house")), request_body = Sure,
-    responses((status = 200, body = AllGone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
+    params(("scope" = String, Path, description = "p1, c5 or house")), request_body = ScopeConfirmation,
+    responses((status = 200, body = ForgottenScope), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn forget_scope(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(name): Path<String>,
-    Json(Sure { sure }): Json<Sure>,
-) -> Result<Json<AllGone>, ApiError> {
+    Json(ScopeConfirmation { sure }): Json<ScopeConfirmation>,
+) -> Result<Json<ForgottenScope>, ApiError> {
     let scope = scope(&name)?;
     if sure != name {
         return Err(ApiError::Bad("nothing is forgotten: `sure` has to name the same scope".to_owned()));
     }
     let MemoryCounts { memories, facts, people } = app.router.forget_all(scope).await?;
-    Ok(Json(AllGone { said: memories, facts, people }))
+    Ok(Json(ForgottenScope { said: memories, facts, people }))
 }
 
 /// Everything that is remembered, as `hob memory export` writes it: a JSON object in each line.

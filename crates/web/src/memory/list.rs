@@ -38,8 +38,7 @@ pub(super) struct ScopeAmount {
 
 /// How much is remembered.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-#[schema(as = MemoryOverview)]
-pub(super) struct Overview {
+pub(super) struct MemoryOverview {
     /// Of each scope in which something is.
     scopes: Vec<ScopeAmount>,
     /// How things are looked up now, in words.
@@ -51,11 +50,14 @@ pub(super) struct Overview {
 }
 
 /// How much is remembered of whom, and how it is looked up.
-#[utoipa::path(get, path = "/api/memory", tag = "memory", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
-pub(super) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Overview>, ApiError> {
+#[utoipa::path(get, path = "/api/memory", tag = "memory", responses((status = 200, body = MemoryOverview), (status = 401, body = Problem)))]
+pub(super) async fn overview(
+    State(app): State<Arc<AppState>>,
+    _visitor: Visitor,
+) -> Result<Json<MemoryOverview>, ApiError> {
     let store = &app.router.store;
     let (scopes, (oldest, newest)) = (store.read(amount::amounts_by_scope).await?, store.read(amount::span).await?);
-    let how = app.router.config().house.memory.embedding_service.status().to_string();
+    let how = app.router.config().services.memory.embedding_service.status().to_string();
     let scopes = scopes.into_iter().map(|of| ScopeAmount {
         scope: of.scope.to_string(),
         whose: of.whose,
@@ -64,13 +66,13 @@ pub(super) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor
         people: of.people,
     });
     let at = |at: Option<jiff::Timestamp>| at.map(jiff::Timestamp::as_millisecond);
-    Ok(Json(Overview { scopes: scopes.collect(), how, oldest: at(oldest), newest: at(newest) }))
+    Ok(Json(MemoryOverview { scopes: scopes.collect(), how, oldest: at(oldest), newest: at(newest) }))
 }
 
 /// What kind of thing is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     /// What people said.
     #[default]
     Said,
@@ -85,7 +87,7 @@ pub(super) struct EntryListParams {
     /// What people said, or facts.
     #[serde(default)]
     #[param(inline)]
-    kind: Kind,
+    kind: EntryKind,
     /// Of whom: `p1`, `c5` or `house`; none: of all.
     scope: Option<String>,
     /// Only what is pinned.
@@ -97,7 +99,7 @@ pub(super) struct EntryListParams {
 
 /// A part of a list.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Entries {
+pub(super) struct EntryList {
     /// The newest first.
     items: Vec<Entry>,
     /// Where to go on; none: that is all.
@@ -106,12 +108,12 @@ pub(super) struct Entries {
 
 /// What is remembered, the newest first.
 #[utoipa::path(get, path = "/api/memory/items", tag = "memory", params(EntryListParams),
-    responses((status = 200, body = Entries), (status = 401, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = EntryList), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn items(
     State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(wanted): Query<EntryListParams>,
-) -> Result<Json<Entries>, ApiError> {
+) -> Result<Json<EntryList>, ApiError> {
     let before = wanted.before.as_deref().map_or(Ok(PageCursor::NEWEST), before)?;
     let scope = wanted.scope.as_deref().map(scope).transpose()?;
     let list = EntryListQuery { kind: wanted.kind, scope, pinned: wanted.pinned, before };
@@ -130,14 +132,14 @@ pub(super) fn scope(name: &str) -> Result<Scope, ApiError> {
 
 #[derive(Clone)]
 struct EntryListQuery {
-    kind: Kind,
+    kind: EntryKind,
     scope: Option<Scope>,
     pinned: bool,
     before: PageCursor,
 }
 
 impl EntryListQuery {
-    async fn read(&self, tx: &mut Tx) -> Result<Entries, StoreError> {
+    async fn read(&self, tx: &mut Tx) -> Result<EntryList, StoreError> {
         let scopes = match self.scope {
             Some(scope) => vec![scope],
             None => memory_views::scopes(tx).await?,
@@ -150,20 +152,20 @@ impl EntryListQuery {
         found.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
         let next = found.last().filter(|_| is_full(found.len())).map(|(place, _)| format!("{}_{}", place.at, place.id));
         let items = EntryReader::default().entries(tx, found.into_iter().map(|(_, item)| item)).await?;
-        Ok(Entries { items, next })
+        Ok(EntryList { items, next })
     }
 
     async fn of(&self, tx: &mut Tx, scope: Scope) -> Result<Vec<(PageCursor, MemoryItem)>, StoreError> {
         let place = |at, id| PageCursor { at, id };
         Ok(match self.kind {
-            Kind::Said => {
+            EntryKind::Said => {
                 let keys = match self.pinned {
                     true => memory_pages::pinned_said(tx, scope, self.before, PAGE).await?,
                     false => memory_pages::said(tx, scope, self.before, PAGE).await?,
                 };
                 keys.into_iter().map(|key| (place(key.at, key.id.0), MemoryItem::Memory(key.id))).collect()
             }
-            Kind::Facts => {
+            EntryKind::Facts => {
                 let keys = match self.pinned {
                     true => memory_pages::pinned_known(tx, scope, self.before, PAGE).await?,
                     false => memory_pages::known(tx, scope, self.before, PAGE).await?,
@@ -176,7 +178,7 @@ impl EntryListQuery {
 
 /// One thing, with all that belongs to it.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Whole {
+pub(super) struct EntryDetail {
     /// It.
     item: Entry,
     /// Of something said: the facts that rest on it, and go with it.
@@ -191,18 +193,18 @@ pub(super) struct Whole {
 
 /// Something remembered, with what rests on it, or what it was before.
 #[utoipa::path(get, path = "/api/memory/items/{id}", tag = "memory", params(("id" = String, Path, description = "m12 or f7")),
-    responses((status = 200, body = Whole), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = EntryDetail), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn item(
     State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(id): Path<String>,
-) -> Result<Json<Whole>, ApiError> {
+) -> Result<Json<EntryDetail>, ApiError> {
     let item = parse_item(&id)?;
     let whole = app.router.store.read(async |tx| read_whole(tx, item).await).await?;
     Ok(Json(whole.ok_or(ApiError::NotFound("memory or fact"))?))
 }
 
-async fn read_whole(tx: &mut Tx, named: MemoryItem) -> Result<Option<Whole>, StoreError> {
+async fn read_whole(tx: &mut Tx, named: MemoryItem) -> Result<Option<EntryDetail>, StoreError> {
     let mut reading = EntryReader::default();
     let Some(item) = reading.entry(tx, named).await? else { return Ok(None) };
     let (facts, values, runs) = match named {
@@ -223,5 +225,5 @@ async fn read_whole(tx: &mut Tx, named: MemoryItem) -> Result<Option<Whole>, Sto
     let rest_on_it = reading.entries(tx, facts.into_iter().take(along).map(MemoryItem::Fact)).await?;
     let values = reading.entries(tx, values.into_iter().map(MemoryItem::Fact)).await?;
     let last_recalled = runs.last.map(|run| run.0);
-    Ok(Some(Whole { item, rest_on_it, values, recalled: runs.runs, last_recalled }))
+    Ok(Some(EntryDetail { item, rest_on_it, values, recalled: runs.runs, last_recalled }))
 }

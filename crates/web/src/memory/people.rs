@@ -22,7 +22,7 @@ const FACTS_MAX: i64 = 200;
 
 /// By what else somebody is known.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Known {
+pub(super) struct PersonIdentifier {
     /// A platform, or `name`, `email`, `phone` …
     kind: String,
     /// The name or address there.
@@ -41,7 +41,7 @@ pub(super) struct UserEntry {
     /// Since when they are known, in milliseconds since 1970.
     since: i64,
     /// What platforms call them.
-    identities: Vec<Known>,
+    identities: Vec<PersonIdentifier>,
     /// Things that they said and that only they are told.
     said: i64,
     /// Facts of theirs alone.
@@ -90,7 +90,7 @@ async fn list_users(tx: &mut Tx, after: i64) -> Result<UserList, StoreError> {
             name: user.name,
             role: user.role.as_str(),
             since: user.since,
-            identities: identities.into_iter().map(|(kind, value)| Known { kind, value }).collect(),
+            identities: identities.into_iter().map(|(kind, value)| PersonIdentifier { kind, value }).collect(),
             said: counts.memories,
             facts: counts.facts,
             people: counts.people,
@@ -117,7 +117,7 @@ pub(super) struct PersonEntry {
     /// Who this is, if they talk with Hob.
     user: Option<String>,
     /// Other names and addresses.
-    identities: Vec<Known>,
+    identities: Vec<PersonIdentifier>,
     /// Since when they are known, in milliseconds since 1970.
     since: i64,
     /// How many facts are about them.
@@ -169,7 +169,7 @@ async fn list_people(tx: &mut Tx, before: i64) -> Result<PersonList, StoreError>
             relation: person.relation,
             birthday: person.birthday,
             user,
-            identities: names.into_iter().map(|(kind, value)| Known { kind, value }).collect(),
+            identities: names.into_iter().map(|(kind, value)| PersonIdentifier { kind, value }).collect(),
             since: person.since,
             facts: person.facts,
         });

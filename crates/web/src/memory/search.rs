@@ -48,7 +48,7 @@ pub(super) struct LegScore {
 
 /// One of the signals of which a score is made.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Signal {
+pub(super) struct ScoreSignal {
     /// What it is about.
     pub(super) name: String,
     /// What it brings.
@@ -57,7 +57,7 @@ pub(super) struct Signal {
 
 /// Something that was found.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Found {
+pub(super) struct SearchHit {
     /// What.
     item: Entry,
     /// What was said before it that it needs to be understood.
@@ -69,7 +69,7 @@ pub(super) struct Found {
     /// Way by way; of a fact none, as it is found by its words alone.
     legs: Vec<LegScore>,
     /// Signal by signal.
-    signals: Vec<Signal>,
+    signals: Vec<ScoreSignal>,
 }
 
 /// What a search found.
@@ -78,9 +78,9 @@ pub(super) struct SearchResult {
     /// `by words and by meaning`, or `by words alone`.
     how: &'static str,
     /// What people said, the best first; who only asked the same comes last.
-    said: Vec<Found>,
+    said: Vec<SearchHit>,
     /// Facts, the best first.
-    facts: Vec<Found>,
+    facts: Vec<SearchHit>,
 }
 
 /// How things were looked for, in words.
@@ -112,7 +112,7 @@ pub(super) async fn search(
     let now = app.router.clock.now();
     let bill = store.read(owner::bill).await?;
     let question = RecallQuestion { text, scopes, turn: None, window: None, limits, now, bill };
-    let memory = app.router.config().house.memory.clone();
+    let memory = app.router.config().services.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;
     Ok(Json(SearchResult { how: how(recollection.means), said, facts }))
@@ -124,7 +124,7 @@ async fn show(
     question: &RecallQuestion,
     recollection: &Recollection,
     legs: &LegRanking,
-) -> Result<(Vec<Found>, Vec<Found>), StoreError> {
+) -> Result<(Vec<SearchHit>, Vec<SearchHit>), StoreError> {
     let mut reading = EntryReader::default();
     let (mut said, mut known) = (Vec::new(), Vec::new());
     for fragment in &recollection.fragments {
@@ -136,17 +136,17 @@ async fn show(
         let Some((item, fact)) = item.zip(store_facts::find(tx, row.id).await?) else { continue };
         let score = fact_score(&fact, Some(place), millis(question.now));
         let (legs, signals) = (Vec::new(), Vec::new());
-        known.push(Found { item, before: None, score, rank: place + 1, legs, signals });
+        known.push(SearchHit { item, before: None, score, rank: place + 1, legs, signals });
     }
     Ok((said, known))
 }
 
-fn search_hit(legs: &LegRanking, fragment: &Fragment, item: Entry) -> Found {
+fn search_hit(legs: &LegRanking, fragment: &Fragment, item: Entry) -> SearchHit {
     let (rank, places) = legs.of(fragment.memory.0).unwrap_or_default();
     let legs = places.iter().map(|place| LegScore { way: place.way, score: place.score, rank: place.rank });
-    let mut signals: Vec<Signal> =
-        fragment.parts.iter().map(|(name, part)| Signal { name: (*name).to_owned(), part: *part }).collect();
+    let mut signals: Vec<ScoreSignal> =
+        fragment.parts.iter().map(|(name, part)| ScoreSignal { name: (*name).to_owned(), part: *part }).collect();
     signals.sort_by(|a, b| b.part.total_cmp(&a.part));
     let (before, score) = (fragment.before.clone(), fragment.score);
-    Found { item, before, score, rank, legs: legs.collect(), signals }
+    SearchHit { item, before, score, rank, legs: legs.collect(), signals }
 }

@@ -10,7 +10,7 @@ use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::memory::entry::{Entry, EntryReader};
-use crate::memory::search::{Signal, how};
+use crate::memory::search::{ScoreSignal, how};
 use crate::memory::{PAGE, is_full};
 use hob_core::domain::ids::RunId;
 use hob_memory::item::MemoryItem;
@@ -81,23 +81,23 @@ pub(super) async fn answers(
 
 /// Something that was recalled.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Reason {
+pub(super) struct RecalledItem {
     /// What; none: it was forgotten since, or is an answer of Hob's.
     item: Option<Entry>,
     /// What Hob had answered, and was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    answered: Option<Answered>,
+    answered: Option<EarlierAnswer>,
     /// What brought it up: `relevance`, `salience`, `recency`, `fact` or `answer`.
     leg: &'static str,
     /// How well it fitted.
     score: f64,
     /// Signal by signal, the strongest first.
-    signals: Vec<Signal>,
+    signals: Vec<ScoreSignal>,
 }
 
 /// Something that Hob had answered before.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Answered {
+pub(super) struct EarlierAnswer {
     /// The words.
     text: String,
     /// When, in milliseconds since 1970.
@@ -106,7 +106,7 @@ pub(super) struct Answered {
 
 /// What an answer had before it.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(super) struct Why {
+pub(super) struct RecallExplanation {
     /// The run.
     run: i64,
     /// What was asked.
@@ -120,22 +120,22 @@ pub(super) struct Why {
     /// How things were looked for, as far as what was found tells.
     how: Option<&'static str>,
     /// What was recalled, in the order in which the model saw it.
-    recalled: Vec<Reason>,
+    recalled: Vec<RecalledItem>,
 }
 
 /// What was recalled for an answer, from where, and why.
 #[utoipa::path(get, path = "/api/memory/why/{run}", tag = "memory", params(("run" = i64, Path)),
-    responses((status = 200, body = Why), (status = 401, body = Problem), (status = 404, body = Problem)))]
+    responses((status = 200, body = RecallExplanation), (status = 401, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn why(
     State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
-) -> Result<Json<Why>, ApiError> {
+) -> Result<Json<RecallExplanation>, ApiError> {
     let why = app.router.store.read(async |tx| read_why(tx, RunId(run)).await).await?;
     Ok(Json(why.ok_or(ApiError::NotFound("run"))?))
 }
 
-async fn read_why(tx: &mut Tx, run: RunId) -> Result<Option<Why>, StoreError> {
+async fn read_why(tx: &mut Tx, run: RunId) -> Result<Option<RecallExplanation>, StoreError> {
     let Some(AnsweredMessage { text, at, conversation }) = memory_pages::asked(tx, run).await? else {
         return Ok(None);
     };
@@ -153,12 +153,12 @@ async fn read_why(tx: &mut Tx, run: RunId) -> Result<Option<Why>, StoreError> {
             Some(answer) => answers::find(tx, answer).await?,
             None => None,
         };
-        let answered = answered.map(|answer| Answered { text: answer.text, at: answer.at });
-        let signals = signals(&row).into_iter().map(|(name, part)| Signal { name, part: thousandths(part) });
+        let answered = answered.map(|answer| EarlierAnswer { text: answer.text, at: answer.at });
+        let signals = signals(&row).into_iter().map(|(name, part)| ScoreSignal { name, part: thousandths(part) });
         let (leg, score, signals) = (row.leg.as_str(), thousandths(row.score), signals.collect());
-        recalled.push(Reason { item, answered, leg, score, signals });
+        recalled.push(RecalledItem { item, answered, leg, score, signals });
     }
-    Ok(Some(Why { run: run.0, asked: text, at, conversation, answer, how, recalled }))
+    Ok(Some(RecallExplanation { run: run.0, asked: text, at, conversation, answer, how, recalled }))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "scores are far below 2^53")]

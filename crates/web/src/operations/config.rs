@@ -24,7 +24,7 @@ const RELOADS_WITHIN: Duration = Duration::from_secs(10);
 
 /// How it stands with the config.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct Standing {
+pub(crate) struct ConfigState {
     /// The file; none: Hob was started without one.
     file: Option<String>,
     /// Since when what runs runs, in milliseconds since 1970.
@@ -34,7 +34,7 @@ pub(crate) struct Standing {
     /// Keys whose change waits for a restart.
     waits: Vec<String>,
     /// What was refused since.
-    refused: Option<Refusal>,
+    refused: Option<ReloadRefusal>,
     /// What stands in the file and does not run, key by key; without secrets.
     not_running: Vec<String>,
     /// What is wrong with the file, if it cannot be compared.
@@ -47,7 +47,7 @@ pub(crate) struct Standing {
 
 /// A config that was not taken over.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct Refusal {
+struct ReloadRefusal {
     /// When, in milliseconds since 1970.
     at: i64,
     /// Why.
@@ -128,8 +128,8 @@ async fn run_blocking<T: Send + 'static>(
     done.await.map_err(|error| ApiError::Broken(format!("the config could not be looked at: {error}")))
 }
 
-async fn look(app: &Arc<AppState>) -> Result<Standing, ApiError> {
-    let ConfigStatus { at, changes, refused, waits, .. } = app.router.config().house.config.status();
+async fn look(app: &Arc<AppState>) -> Result<ConfigState, ApiError> {
+    let ConfigStatus { at, changes, refused, waits, .. } = app.router.config().services.config.status();
     let files = run_blocking(app, ConfigFiles::look).await?;
     let ConfigFiles { not_running, unreadable, good, broken } = files.unwrap_or_else(|| ConfigFiles {
         not_running: Vec::new(),
@@ -138,12 +138,13 @@ async fn look(app: &Arc<AppState>) -> Result<Standing, ApiError> {
         broken: Vec::new(),
     });
     let redactor = &app.router.redactor;
-    Ok(Standing {
+    Ok(ConfigState {
         file: app.desk.config.as_ref().map(|config| config.writer.file().display().to_string()),
         loaded_at: at.map(Timestamp::as_millisecond),
         changes,
         waits,
-        refused: refused.map(|(at, why)| Refusal { at: at.as_millisecond(), why: redactor.redact(&why).into_owned() }),
+        refused: refused
+            .map(|(at, why)| ReloadRefusal { at: at.as_millisecond(), why: redactor.redact(&why).into_owned() }),
         not_running,
         unreadable,
         good,
@@ -152,8 +153,11 @@ async fn look(app: &Arc<AppState>) -> Result<Standing, ApiError> {
 }
 
 /// How it stands with the config: what runs, what stands in the file, and the good ones.
-#[utoipa::path(get, path = "/api/operations/config", tag = "operations", responses((status = 200, body = Standing), (status = 401, body = Problem)))]
-pub(crate) async fn standing(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Standing>, ApiError> {
+#[utoipa::path(get, path = "/api/operations/config", tag = "operations", responses((status = 200, body = ConfigState), (status = 401, body = Problem)))]
+pub(crate) async fn standing(
+    State(app): State<Arc<AppState>>,
+    _visitor: Visitor,
+) -> Result<Json<ConfigState>, ApiError> {
     look(&app).await.map(Json)
 }
 
@@ -183,8 +187,8 @@ const NO_FILE: ApiError = ApiError::NotFound("config file: Hob was started witho
 
 /// Has the file read again; what came of it is told.
 #[utoipa::path(post, path = "/api/operations/config/reload", tag = "operations",
-    responses((status = 200, body = Standing), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
-pub(crate) async fn reload(State(app): State<Arc<AppState>>, _owner: Owner) -> Result<Json<Standing>, ApiError> {
+    responses((status = 200, body = ConfigState), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(crate) async fn reload(State(app): State<Arc<AppState>>, _owner: Owner) -> Result<Json<ConfigState>, ApiError> {
     if app.desk.config.is_none() {
         return Err(NO_FILE);
     }
@@ -194,10 +198,10 @@ pub(crate) async fn reload(State(app): State<Arc<AppState>>, _owner: Owner) -> R
 
 /// Rings, and waits until the file was looked at; where that takes too long, how it stands then is told.
 async fn reload_and_wait(app: &AppState) {
-    let house = Arc::clone(&app.router.config().house);
-    let mut heard = house.config.subscribe();
+    let services = Arc::clone(&app.router.config().services);
+    let mut heard = services.config.subscribe();
     heard.mark_unchanged();
-    house.config.wake_reloader();
+    services.config.wake_reloader();
     if tokio::time::timeout(RELOADS_WITHIN, heard.changed()).await.is_err() {
         tracing::warn!("the config is still being read again");
     }
@@ -212,12 +216,12 @@ pub(crate) struct PutBack {
 
 /// Puts a config with which a model answered in the place of the file, which is kept beside it, and has it read.
 #[utoipa::path(post, path = "/api/operations/config/rollback", tag = "operations", request_body = PutBack,
-    responses((status = 200, body = Standing), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+    responses((status = 200, body = ConfigState), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn roll_back(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Json(PutBack { print }): Json<PutBack>,
-) -> Result<Json<Standing>, ApiError> {
+) -> Result<Json<ConfigState>, ApiError> {
     let now = app.router.clock.now();
     let done = run_blocking(&app, move |config, redactor| restore_config(config, &print, now, redactor));
     done.await?.ok_or(NO_FILE)??;

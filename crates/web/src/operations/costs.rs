@@ -29,7 +29,7 @@ const DAYS_MAX: u16 = 366;
 /// Whose costs are told apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum By {
+enum CostGrouping {
     /// The models'.
     #[default]
     Model,
@@ -40,7 +40,7 @@ enum By {
 /// What is drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum What {
+enum CostMeasure {
     /// US dollars.
     #[default]
     Cost,
@@ -55,7 +55,7 @@ pub(crate) struct CostParams {
     days: Option<u16>,
     /// Whose are told apart.
     #[param(inline)]
-    by: Option<By>,
+    by: Option<CostGrouping>,
 }
 
 /// Which plot is wanted.
@@ -65,10 +65,10 @@ pub(crate) struct PlotParams {
     days: Option<u16>,
     /// Whose are told apart.
     #[param(inline)]
-    by: Option<By>,
+    by: Option<CostGrouping>,
     /// What is drawn.
     #[param(inline)]
-    what: Option<What>,
+    what: Option<CostMeasure>,
     /// On what it will stand.
     #[param(inline)]
     theme: Option<Theme>,
@@ -76,7 +76,7 @@ pub(crate) struct PlotParams {
 
 /// A day, or one who spent.
 #[derive(Debug, Default, Serialize, utoipa::ToSchema)]
-struct Sum {
+struct CostSum {
     /// `2026-01-31`, or a model's label, or a person's name.
     name: String,
     #[serde(flatten)]
@@ -98,18 +98,18 @@ impl Spending {
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Costs {
     /// By day, the newest first; days on which nothing was spent are left out.
-    days: Vec<Sum>,
+    days: Vec<CostSum>,
     /// By model or person, the dearest first.
-    shares: Vec<Sum>,
+    shares: Vec<CostSum>,
 }
 
 /// The days up to today, and the moments at which they begin; at last the one at which today ends.
-struct Days {
+struct DayBoundaries {
     dates: Vec<Date>,
     moments: Vec<i64>,
 }
 
-impl Days {
+impl DayBoundaries {
     fn until(now: Timestamp, zone: &TimeZone, count: Option<u16>) -> Self {
         let today = now.to_zoned(zone.clone()).date();
         let count = i64::from(count.unwrap_or(DAYS).clamp(1, DAYS_MAX));
@@ -126,17 +126,17 @@ impl Days {
     }
 }
 
-async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<SpendShare>, StoreError> {
+async fn shares(tx: &mut Tx, moments: &[i64], by: CostGrouping) -> Result<Vec<SpendShare>, StoreError> {
     let by = match by {
-        By::Model => spend::SpendGroup::Model,
-        By::User => spend::SpendGroup::User,
+        CostGrouping::Model => spend::SpendGroup::Model,
+        CostGrouping::User => spend::SpendGroup::User,
     };
     spend::shares(tx, moments, by).await
 }
 
-async fn read(app: &AppState, days: Option<u16>, by: By) -> Result<(Vec<Date>, Vec<SpendShare>), ApiError> {
-    let zone = app.router.config().house.budget_guard.zone.clone();
-    let Days { dates, moments } = Days::until(app.router.clock.now(), &zone, days);
+async fn read(app: &AppState, days: Option<u16>, by: CostGrouping) -> Result<(Vec<Date>, Vec<SpendShare>), ApiError> {
+    let zone = app.router.config().services.budget_guard.zone.clone();
+    let DayBoundaries { dates, moments } = DayBoundaries::until(app.router.clock.now(), &zone, days);
     Ok((dates, app.router.store.read(async |tx| shares(tx, &moments, by).await).await?))
 }
 
@@ -153,14 +153,14 @@ pub(crate) async fn costs(
     Query(wanted): Query<CostParams>,
 ) -> Result<Json<Costs>, ApiError> {
     let (dates, all) = read(&app, wanted.days, wanted.by.unwrap_or_default()).await?;
-    let (mut days, mut shares): (BTreeMap<Date, Sum>, BTreeMap<&str, Sum>) = (BTreeMap::new(), BTreeMap::new());
+    let (mut days, mut shares): (BTreeMap<Date, CostSum>, BTreeMap<&str, CostSum>) = (BTreeMap::new(), BTreeMap::new());
     for share in &all {
         let Some(date) = date_of(&dates, share) else { continue };
-        days.entry(date).or_insert_with(|| Sum { name: date.to_string(), ..Sum::default() }).spent.add(share);
-        let name = || Sum { name: share.name.clone(), ..Sum::default() };
+        days.entry(date).or_insert_with(|| CostSum { name: date.to_string(), ..CostSum::default() }).spent.add(share);
+        let name = || CostSum { name: share.name.clone(), ..CostSum::default() };
         shares.entry(&share.name).or_insert_with(name).spent.add(share);
     }
-    let mut shares: Vec<Sum> = shares.into_values().collect();
+    let mut shares: Vec<CostSum> = shares.into_values().collect();
     shares.sort_by_key(|sum| {
         std::cmp::Reverse((sum.spent.cost_nanousd, sum.spent.input_tokens + sum.spent.output_tokens))
     });
@@ -188,7 +188,7 @@ pub(crate) async fn plotted(
     let plot = Plot {
         days: dates.iter().map(|date| date.strftime("%-d %b").to_string()).collect(),
         series: series.into_values().collect(),
-        unit: if what == What::Cost { "$" } else { "" },
+        unit: if what == CostMeasure::Cost { "$" } else { "" },
         theme: wanted.theme.unwrap_or_default(),
     };
     let drawn = plot.into_svg().map_err(|error| ApiError::Broken(error.to_string()))?;
@@ -196,10 +196,10 @@ pub(crate) async fn plotted(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a plot has no digits")]
-fn amount(share: &SpendShare, what: What) -> f64 {
+fn amount(share: &SpendShare, what: CostMeasure) -> f64 {
     match what {
-        What::Cost => share.cost as f64 / 1e9,
-        What::Tokens => (share.input_tokens + share.output_tokens) as f64,
+        CostMeasure::Cost => share.cost as f64 / 1e9,
+        CostMeasure::Tokens => (share.input_tokens + share.output_tokens) as f64,
     }
 }
 
@@ -212,12 +212,12 @@ mod tests {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         // The clocks go forward on 29 March 2026.
         let now: Timestamp = "2026-03-30T09:00:00Z".parse().unwrap();
-        let Days { dates, moments } = Days::until(now, &zone, Some(3));
+        let DayBoundaries { dates, moments } = DayBoundaries::until(now, &zone, Some(3));
         let dates: Vec<String> = dates.iter().map(ToString::to_string).collect();
         assert_eq!(dates, ["2026-03-28", "2026-03-29", "2026-03-30"]);
         let hours: Vec<i64> = moments.windows(2).map(|pair| (pair[1] - pair[0]) / 3_600_000).collect();
         assert_eq!(hours, [24, 23, 24]);
-        assert_eq!(Days::until(now, &zone, Some(0)).dates.len(), 1);
-        assert_eq!(Days::until(now, &zone, Some(u16::MAX)).dates.len(), usize::from(DAYS_MAX));
+        assert_eq!(DayBoundaries::until(now, &zone, Some(0)).dates.len(), 1);
+        assert_eq!(DayBoundaries::until(now, &zone, Some(u16::MAX)).dates.len(), usize::from(DAYS_MAX));
     }
 }

@@ -13,7 +13,7 @@ use hob_telemetry::metrics::{Family, Histogram};
 
 /// How long one thing took.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct Took {
+pub(crate) struct LatencySummary {
     /// What kind: `stage`, `model`, `tool`, `recall` or `commit`.
     kind: &'static str,
     /// Which of that kind.
@@ -30,7 +30,7 @@ pub(crate) struct Took {
     p99_secs: Option<f64>,
 }
 
-impl Took {
+impl LatencySummary {
     #[expect(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose their last digit")]
     pub(super) fn of(kind: &'static str, name: String, histogram: &Histogram) -> Option<Self> {
         let spread = histogram.spread();
@@ -52,11 +52,15 @@ pub(crate) struct Latencies {
     /// Since when it was counted: seconds since the start.
     up_secs: i64,
     /// What was counted, from the message's coming to the platform's having the answer, then the rest.
-    took: Vec<Took>,
+    took: Vec<LatencySummary>,
 }
 
-fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<Took> {
-    family.all().into_iter().filter_map(|(labels, member)| Took::of(kind, labels.join(" "), &member)).collect()
+fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<LatencySummary> {
+    family
+        .all()
+        .into_iter()
+        .filter_map(|(labels, member)| LatencySummary::of(kind, labels.join(" "), &member))
+        .collect()
 }
 
 /// How long the stages of answers, models, tools, recall and the database took since the start.
@@ -64,13 +68,13 @@ fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<Took> {
 pub(crate) async fn latency(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Json<Latencies> {
     let router = &app.router;
     let (meters, work) = (router.delivery.meters(), router.store.work());
-    let up_secs = router.clock.now().duration_since(router.config().house.started).as_secs().max(0);
+    let up_secs = router.clock.now().duration_since(router.config().services.started).as_secs().max(0);
     let mut took = family("stage", &meters.stages);
     let order = ["queued", "first_token", "answered", "sent"];
     took.sort_by_key(|took| order.iter().position(|name| *name == took.name));
     took.extend(family("model", &meters.model_time));
     took.extend(family("tool", &meters.tool_time));
-    took.extend(Took::of("recall", "all".to_owned(), &meters.recall));
-    took.extend(Took::of("commit", "all".to_owned(), &work.commits));
+    took.extend(LatencySummary::of("recall", "all".to_owned(), &meters.recall));
+    took.extend(LatencySummary::of("commit", "all".to_owned(), &work.commits));
     Json(Latencies { up_secs, took })
 }

@@ -40,8 +40,8 @@ struct Upkeep {
 /// How Hob fares: channels, what does not work, what is at work, what was spent today.
 #[utoipa::path(get, path = "/api/operations", tag = "operations", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
 pub(crate) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Json<Overview> {
-    let house = Arc::clone(&app.router.config().house);
-    let round = house.upkeep.get();
+    let services = Arc::clone(&app.router.config().services);
+    let round = services.upkeep.get();
     let millis = |took: std::time::Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let upkeep = round.ended.map(|ended| Upkeep {
         ended_at: ended.as_millisecond(),
@@ -51,8 +51,8 @@ pub(crate) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor
     });
     Json(Overview {
         status: gather(&app.router, &app.desk.places).await,
-        memory: house.memory.embedding_service.status().to_string(),
-        sandbox: house.confinement.words(),
+        memory: services.memory.embedding_service.status().to_string(),
+        sandbox: services.confinement.words(),
         upkeep,
     })
 }

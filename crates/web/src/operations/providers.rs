@@ -18,8 +18,7 @@ use hob_store::spend::{self, SpendGroup};
 
 /// A model.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-#[schema(as = Provider)]
-pub(crate) struct Model {
+pub(crate) struct Provider {
     /// Its label.
     model: String,
     /// `primary`, `fast`, `smart`, `fallback`.
@@ -40,7 +39,7 @@ pub(crate) struct Model {
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Providers {
     /// In the order in which they are tried.
-    models: Vec<Model>,
+    models: Vec<Provider>,
 }
 
 /// The models: whether each is asked, how its calls went, and how much it took from its provider's cache.
@@ -54,7 +53,7 @@ pub(crate) async fn providers(
     // The quarter of an hour that it is now counts as well.
     let day = [ago(24), ago(-1)];
     let shares = router.store.read(async |tx| spend::shares(tx, &day, SpendGroup::Model).await).await?;
-    let catalog = Arc::clone(&router.config().house.models);
+    let catalog = Arc::clone(&router.config().services.models);
     let (states, counted) = (catalog.states(), router.delivery.meters().model_calls.all());
     let model = |report: health::ModelReport| {
         let own = |(labels, count): &(Vec<String>, Arc<hob_telemetry::metrics::Counter>)| match labels.as_slice() {
@@ -63,7 +62,7 @@ pub(crate) async fn providers(
         };
         let mut day = Spending::default();
         shares.iter().filter(|share| share.name == report.model).for_each(|share| day.add(share));
-        Model {
+        Provider {
             roles: catalog
                 .labels()
                 .filter(|(_, label)| *label == report.model)

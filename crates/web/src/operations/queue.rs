@@ -19,8 +19,7 @@ use hob_store::sessions;
 
 /// A run that is not over.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-#[schema(as = WaitingRun)]
-pub(crate) struct OpenRun {
+pub(crate) struct WaitingRun {
     /// Its number.
     run: i64,
     /// Its conversation.
@@ -39,7 +38,7 @@ pub(crate) struct OpenRun {
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct OpenRuns {
     /// By conversation, in the order in which they are served.
-    runs: Vec<OpenRun>,
+    runs: Vec<WaitingRun>,
     /// Where to go on; none: that is all.
     next: Option<String>,
 }
@@ -57,7 +56,7 @@ pub(crate) async fn list(
     let (rows, more) = paged(rows);
     let now = app.router.clock.now();
     let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.session, row.id));
-    let run = |row: OpenRunRow| OpenRun {
+    let run = |row: OpenRunRow| WaitingRun {
         run: row.id.0,
         session: row.key,
         user: row.user,

@@ -61,12 +61,12 @@ pub(crate) struct Schedule {
     /// What is looked at before it is run, in words; none: nothing is.
     looks: Option<String>,
     /// What came of the last instants, the newest first.
-    came: Vec<Came>,
+    came: Vec<ScheduleOccurrence>,
 }
 
 /// An instant of a schedule.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct Came {
+pub(crate) struct ScheduleOccurrence {
     /// When it was due, in milliseconds since 1970.
     due_at: i64,
     /// `queued`, `done`, `failed`, `stopped`, `missed` or `skipped`.
@@ -110,7 +110,7 @@ async fn list_with_history(
 
 impl Schedule {
     fn of(row: ScheduleRow, came: Vec<OccurrenceRow>, now: Timestamp) -> Self {
-        let came = came.into_iter().map(|came| Came {
+        let came = came.into_iter().map(|came| ScheduleOccurrence {
             due_at: came.due_at,
             state: came.state,
             run: came.run.map(|run| run.0),
@@ -195,8 +195,8 @@ pub(crate) async fn make(
         ..ScheduleRequest::default()
     };
     let maker = ScheduleRequester { user, conversation: place, taint: Taint::default(), call: None };
-    let house = router.config().house.budget_guard.zone.clone();
-    let new = wish.shape(maker, &house, now).map_err(|error| ApiError::Bad(error.to_string()))?;
+    let zone = router.config().services.budget_guard.zone.clone();
+    let new = wish.shape(maker, &zone, now).map_err(|error| ApiError::Bad(error.to_string()))?;
     let made = router.store.write(async move |tx| create_once(tx, &new, now).await).await?;
     answer(&app, made, now).map(Json)
 }
@@ -222,7 +222,7 @@ fn is_same(row: &ScheduleRow, new: &New) -> bool {
 /// What becomes of a schedule.
 #[derive(Debug, Clone, Copy, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Wished {
+pub(crate) enum ScheduleChange {
     /// It is not run until it is resumed.
     Pause,
     /// It is run again.
@@ -233,17 +233,17 @@ pub(crate) enum Wished {
 
 /// Pauses or resumes a schedule, or runs it now.
 #[utoipa::path(post, path = "/api/operations/schedules/{id}/{change}", tag = "operations",
-    params(("id" = i64, Path,), ("change" = inline(Wished), Path,)),
+    params(("id" = i64, Path,), ("change" = inline(ScheduleChange), Path,)),
     responses((status = 200, body = Schedule), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn change(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
-    Path((id, wished)): Path<(i64, Wished)>,
+    Path((id, wished)): Path<(i64, ScheduleChange)>,
 ) -> Result<Json<Schedule>, ApiError> {
     let change = match wished {
-        Wished::Pause => Change::Pause,
-        Wished::Resume => Change::Resume,
-        Wished::Run => Change::RunNow,
+        ScheduleChange::Pause => Change::Pause,
+        ScheduleChange::Resume => Change::Resume,
+        ScheduleChange::Run => Change::RunNow,
     };
     apply_change(&app, id, change).await.map(Json)
 }

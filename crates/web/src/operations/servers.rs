@@ -81,7 +81,7 @@ impl From<ClassError> for ApiError {
 #[utoipa::path(get, path = "/api/operations/servers", tag = "operations", responses((status = 200, body = McpServers), (status = 401, body = Problem)))]
 pub(crate) async fn servers(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Json<McpServers> {
     let router = &app.router;
-    let all = router.config().house.servers.clone();
+    let all = router.config().services.servers.clone();
     let lines = all.standing(router.clock.now());
     let servers = lines.iter().map(|line| router.redactor.redact(line).into_owned()).collect();
     Json(McpServers { servers, names: all.names() })
@@ -120,7 +120,7 @@ pub(crate) async fn class(
 /// What a browser brings back from a login at an MCP server that an owner has begun. It counts once.
 pub(crate) async fn called_back(State(app): State<Arc<AppState>>, uri: Uri) -> (StatusCode, String) {
     let router = &app.router;
-    let (servers, address) = (router.config().house.servers.clone(), format!("http://page{uri}"));
+    let (servers, address) = (router.config().services.servers.clone(), format!("http://page{uri}"));
     let Some(server) = servers.awaiting_login(&address) else {
         let told = "No login waits for this here. If you began one in a terminal, paste this page's address there.\n";
         return (StatusCode::NOT_FOUND, told.to_owned());

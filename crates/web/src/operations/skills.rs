@@ -48,7 +48,7 @@ pub(crate) struct Skills {
 #[utoipa::path(get, path = "/api/operations/skills", tag = "operations", responses((status = 200, body = Skills), (status = 401, body = Problem)))]
 pub(crate) async fn skills(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Skills>, ApiError> {
     let records = app.router.store.read(skills::list).await?;
-    let list = app.router.config().house.skills.list_by(&records);
+    let list = app.router.config().services.skills.list_by(&records);
     let entry = |line: hob_core::domain::skills::SkillLine| SkillEntry {
         standing: line.standing.as_str(),
         usable: line.standing.is_usable(),

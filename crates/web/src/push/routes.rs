@@ -24,7 +24,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
 
 /// How a browser is told.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct How {
+pub(crate) struct PushSetup {
     /// The key that push services know this Hob by, in base64url (`applicationServerKey`).
     key: String,
     /// Whether this browser is told already.
@@ -33,7 +33,7 @@ pub(crate) struct How {
 
 /// A browser's address at its push service.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
-pub(crate) struct Listener {
+pub(crate) struct PushEndpoint {
     /// Where.
     endpoint: String,
     /// The browser's public key, in base64url.
@@ -52,8 +52,8 @@ fn broken(error: EncryptionError) -> ApiError {
 
 /// How this browser is told that something waits while the page is closed (Web Push).
 #[utoipa::path(get, path = "/api/push", tag = "push",
-    responses((status = 200, body = How), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
-async fn how(State(app): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<Json<How>, ApiError> {
+    responses((status = 200, body = PushSetup), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
+async fn how(State(app): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<Json<PushSetup>, ApiError> {
     let visit = visit(visitor)?;
     let look = async |tx: &mut Tx| Ok((web_push::find_key(tx).await?, web_push::is_told(tx, visit).await?));
     let (kept, told) = app.router.store.read(look).await?;
@@ -64,16 +64,16 @@ async fn how(State(app): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<
             app.router.store.write(async move |tx| web_push::key(tx, &fresh).await).await?
         }
     };
-    Ok(Json(How { key: VapidKey::of(&kept).map_err(broken)?.public(), told }))
+    Ok(Json(PushSetup { key: VapidKey::of(&kept).map_err(broken)?.public(), told }))
 }
 
 /// This browser is to be told from now on, until it logs out.
-#[utoipa::path(put, path = "/api/push", tag = "push", request_body = Listener,
+#[utoipa::path(put, path = "/api/push", tag = "push", request_body = PushEndpoint,
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn listen(
     State(app): State<Arc<AppState>>,
     Owner(visitor): Owner,
-    Json(Listener { endpoint: address, p256dh, auth }): Json<Listener>,
+    Json(PushEndpoint { endpoint: address, p256dh, auth }): Json<PushEndpoint>,
 ) -> Result<StatusCode, ApiError> {
     let visit = visit(visitor)?;
     let endpoint = endpoint(&address, &app.guard).map_err(ApiError::Bad)?.to_string();

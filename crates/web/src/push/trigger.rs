@@ -30,7 +30,7 @@ const OF_PROGRAMS: &str = "v1-";
 /// What waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PushKind {
+pub(crate) enum PushKind {
     /// Hob has said something.
     Said,
     /// Hob asks, and goes on when it is answered.
@@ -38,8 +38,7 @@ pub enum PushKind {
 }
 
 impl PushKind {
-    #[must_use]
-    pub fn of(message: &Outgoing) -> Self {
+    pub(crate) fn of(message: &Outgoing) -> Self {
         if message.choices.is_empty() { Self::Said } else { Self::Asks }
     }
 }
@@ -87,7 +86,6 @@ pub struct PushWorker {
 }
 
 /// A bell, and what tells browsers when it rings.
-#[must_use]
 pub fn hung(
     router: &Arc<Router>,
     page: &Arc<PageChannel>,

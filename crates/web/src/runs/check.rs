@@ -12,7 +12,7 @@ use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::runs::run_blocking;
-use crate::runs::views::{AtEvent, DETAIL_MAX, Piece, Spent};
+use crate::runs::views::{AtEvent, DETAIL_MAX, RunCost, TextExcerpt};
 use hob_agent::machine::run_start::ModelBill;
 use hob_agent::replay::verify::{HashVerdict, ReplayVerdict};
 use hob_agent::replay::what_if::{RequestEstimate, RunTotals, WhatIf, WhatIfChange, WhatIfReport, what_if};
@@ -88,7 +88,7 @@ async fn verify(
 
 /// What is to be otherwise.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
-pub(crate) struct Otherwise {
+pub(crate) struct WhatIfRequest {
     /// TOML, as `hob replay RUN --what-if FILE` reads it: `models`, `system`, `[limits]`, `[policy.guards]` and so on.
     change: String,
 }
@@ -113,19 +113,19 @@ impl From<RequestEstimate> for AskedShown {
 
 /// What a run took.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct SumShown {
+pub(crate) struct TotalsShown {
     /// Replies of the model.
     cycles: u32,
     /// Tokens and money.
-    spent: Spent,
+    spent: RunCost,
     /// Where it stands.
     state: &'static str,
 }
 
-impl From<RunTotals> for SumShown {
+impl From<RunTotals> for TotalsShown {
     fn from(sum: RunTotals) -> Self {
         let RunTotals { cycles, usage, cost, unpriced, status } = sum;
-        Self { cycles, spent: Spent::new(usage, cost, unpriced), state: status }
+        Self { cycles, spent: RunCost::new(usage, cost, unpriced), state: status }
     }
 }
 
@@ -137,9 +137,9 @@ pub(crate) struct DifferenceShown {
     /// That event's name.
     after: &'static str,
     /// What was decided.
-    was: Vec<Piece>,
+    was: Vec<TextExcerpt>,
     /// What would have been.
-    would_be: Vec<Piece>,
+    would_be: Vec<TextExcerpt>,
 }
 
 /// A call of a model, and what it would have been.
@@ -171,14 +171,15 @@ pub(crate) struct ReportShown {
     /// Where the comparison had to end, and why.
     stopped: Option<AtEvent>,
     /// The run as it was, as far as it was compared.
-    was: SumShown,
+    was: TotalsShown,
     /// The run as it would have been.
-    would_be: SumShown,
+    would_be: TotalsShown,
 }
 
 impl From<WhatIfReport> for ReportShown {
     fn from(report: WhatIfReport) -> Self {
-        let pieces = |words: &[String]| words.iter().map(|words| Piece::of(words, DETAIL_MAX)).collect::<Vec<_>>();
+        let pieces =
+            |words: &[String]| words.iter().map(|words| TextExcerpt::of(words, DETAIL_MAX)).collect::<Vec<_>>();
         let differences = report.differences.iter().take(DIFFERENCES_MAX).map(|found| DifferenceShown {
             seq: found.seq,
             after: found.after,
@@ -205,20 +206,20 @@ impl From<WhatIfReport> for ReportShown {
 }
 
 /// What other numbers or another model would have decided. Nothing is called.
-#[utoipa::path(post, path = "/api/runs/{run}/what-if", tag = "runs", params(("run" = i64, Path,)), request_body = Otherwise,
+#[utoipa::path(post, path = "/api/runs/{run}/what-if", tag = "runs", params(("run" = i64, Path,)), request_body = WhatIfRequest,
     responses((status = 200, body = ReportShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn compare(
     State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
-    Json(Otherwise { change }): Json<Otherwise>,
+    Json(WhatIfRequest { change }): Json<WhatIfRequest>,
 ) -> Result<Json<ReportShown>, ApiError> {
     if change.len() > CHANGE_BYTES_MAX {
         return Err(ApiError::TooBig(format!("{CHANGE_BYTES_MAX} bytes are the most")));
     }
     let what = WhatIf::parse(&change).map_err(ApiError::Bad)?;
     let recorded = app.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
-    let table = Arc::clone(&app.router.config().house.table);
+    let table = Arc::clone(&app.router.config().services.table);
     let bill = |label: &String| {
         let facts = table.facts(label);
         let assumed = assumed_window(label).filter(|_| facts.context_tokens.is_none());

@@ -14,7 +14,7 @@ use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::runs::list::RunEntry;
 use crate::runs::run_blocking;
-use crate::runs::views::{CycleShown, CycleWindow, Piece, TextSize, TreeShown, WORDS_MAX};
+use crate::runs::views::{CycleShown, CycleWindow, TextExcerpt, TextSize, TreeShown, WORDS_MAX};
 use hob_agent::journal;
 use hob_agent::machine::event::Event;
 use hob_agent::machine::human::Decision;
@@ -48,7 +48,7 @@ pub(crate) struct QuestionShown {
     /// Its number in the run.
     number: u32,
     /// Its words.
-    text: Piece,
+    text: TextExcerpt,
     /// The decisions that it offers.
     choices: Vec<&'static str>,
     /// Other words are an answer as well.
@@ -142,7 +142,7 @@ async fn run(
     let read = app.router.store.read(async |tx| read_run_row(tx, RunId(run)).await);
     let (entry, paused, failed) = read.await?.ok_or(ApiError::NotFound("run"))?;
     let entry = RunEntry::from(entry).shortened();
-    let models = app.router.config().house.models.labels().map(|(_, label)| label.to_owned()).collect();
+    let models = app.router.config().services.models.labels().map(|(_, label)| label.to_owned()).collect();
     let (tree, gone, upto, (question, failure)) = match app.recorded(run).await? {
         Err(why) => (None, Some(why), 0, (None, None)),
         Ok(recorded) => {
@@ -174,7 +174,7 @@ fn question(recorded: &RecordedRun) -> Option<QuestionShown> {
     }
     Some(QuestionShown {
         number: run.questions,
-        text: Piece::of(&texts::question(question), WORDS_MAX),
+        text: TextExcerpt::of(&texts::question(question), WORDS_MAX),
         choices: Decision::offered(question).iter().map(|decision| decision.label()).collect(),
         takes_words: Decision::takes_words(question),
     })
@@ -214,7 +214,7 @@ pub(crate) struct EventShown {
     /// Its name.
     kind: String,
     /// What it carries, in a line.
-    text: Piece,
+    text: TextExcerpt,
 }
 
 /// A part of a journal.
@@ -269,7 +269,7 @@ async fn events(
             Ok(event) => event_text(&event),
             Err(error) => error.to_string(),
         };
-        EventShown { seq: row.seq, at: row.at, kind: row.kind.clone(), text: Piece::of(&text, LINE_MAX) }
+        EventShown { seq: row.seq, at: row.at, kind: row.kind.clone(), text: TextExcerpt::of(&text, LINE_MAX) }
     };
     Ok(Json(EventList { state, upto, events: rows.iter().map(shown).collect() }))
 }

@@ -27,16 +27,16 @@ pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
 
 /// What came of an order.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct Told {
+pub(crate) struct OrderResult {
     /// In words.
     told: String,
 }
 
 impl AppState {
-    async fn order(&self, run: i64, order: RunCommand) -> Result<Json<Told>, ApiError> {
+    async fn order(&self, run: i64, order: RunCommand) -> Result<Json<OrderResult>, ApiError> {
         let by = owner::principal(&self.router).await?;
         match self.router.execute_run_command(by, RunId(run), order).await? {
-            RunCommandOutcome::Done(told) => Ok(Json(Told { told })),
+            RunCommandOutcome::Done(told) => Ok(Json(OrderResult { told })),
             RunCommandOutcome::Refused(why) => Err(ApiError::Bad(why)),
             RunCommandOutcome::NoRun => Err(ApiError::NotFound("run")),
         }
@@ -45,26 +45,34 @@ impl AppState {
 
 /// Ends a run, as `/stop` does; one that waits its turn is taken back.
 #[utoipa::path(post, path = "/api/runs/{run}/stop", tag = "runs", params(("run" = i64, Path,)),
-    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
-async fn stop(State(app): State<Arc<AppState>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, ApiError> {
+    responses((status = 200, body = OrderResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn stop(
+    State(app): State<Arc<AppState>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+) -> Result<Json<OrderResult>, ApiError> {
     app.order(run, RunCommand::Stop { at_once: false }).await
 }
 
 /// Ends a run, as `/stop now` does: what has an effect is cut off as well.
 #[utoipa::path(post, path = "/api/runs/{run}/stop-now", tag = "runs", params(("run" = i64, Path,)),
-    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = OrderResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn stop_now(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
-) -> Result<Json<Told>, ApiError> {
+) -> Result<Json<OrderResult>, ApiError> {
     app.order(run, RunCommand::Stop { at_once: true }).await
 }
 
 /// Lets a run's conversation go on that was paused, as `/resume` does.
 #[utoipa::path(post, path = "/api/runs/{run}/resume", tag = "runs", params(("run" = i64, Path,)),
-    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
-async fn resume(State(app): State<Arc<AppState>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, ApiError> {
+    responses((status = 200, body = OrderResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+async fn resume(
+    State(app): State<Arc<AppState>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+) -> Result<Json<OrderResult>, ApiError> {
     app.order(run, RunCommand::Resume).await
 }
 
@@ -99,13 +107,13 @@ pub(crate) struct FailureDecision {
 
 /// Decides, once, what is to be done about a run that failed.
 #[utoipa::path(post, path = "/api/runs/{run}/failure", tag = "runs", params(("run" = i64, Path,)), request_body = FailureDecision,
-    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = OrderResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn settle_failure(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
     Json(FailureDecision { choice }): Json<FailureDecision>,
-) -> Result<Json<Told>, ApiError> {
+) -> Result<Json<OrderResult>, ApiError> {
     app.order(run, RunCommand::AfterFailure(choice.into())).await
 }
 
@@ -120,12 +128,12 @@ pub(crate) struct NewAnswer {
 
 /// Answers what a run asks.
 #[utoipa::path(post, path = "/api/runs/{run}/answers", tag = "runs", params(("run" = i64, Path,)), request_body = NewAnswer,
-    responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = OrderResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn answer(
     State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
     Json(NewAnswer { question, text }): Json<NewAnswer>,
-) -> Result<Json<Told>, ApiError> {
+) -> Result<Json<OrderResult>, ApiError> {
     app.order(run, RunCommand::Answer { question, text }).await
 }

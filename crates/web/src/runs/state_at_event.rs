@@ -13,7 +13,7 @@ use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::runs::run_blocking;
-use crate::runs::views::{AtEvent, DETAIL_MAX, Piece, Spent, WORDS_MAX, purpose_name, sources};
+use crate::runs::views::{AtEvent, DETAIL_MAX, RunCost, TextExcerpt, WORDS_MAX, purpose_name, sources};
 use hob_agent::machine::compaction::size;
 use hob_agent::machine::state::{ActiveState, Phase, State as RunState};
 use hob_agent::machine::texts;
@@ -33,7 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
 
 /// What of a limit is used.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct Used {
+pub(crate) struct LimitUse {
     /// So much.
     used: u64,
     /// Of so much; none: it is not limited, or nobody knows.
@@ -44,15 +44,15 @@ pub(crate) struct Used {
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Budgets {
     /// Replies of the model that wanted tools.
-    iterations: Used,
+    iterations: LimitUse,
     /// How far that limit can be raised.
     iterations_cap: u32,
     /// Replies of the model.
     cycles: u32,
     /// The model's window, in tokens as counted here.
-    window: Used,
+    window: LimitUse,
     /// What was spent.
-    spent: Spent,
+    spent: RunCost,
     /// What is set aside for the call of a model that is open, in nano-dollars.
     reserved_nano_usd: Option<i64>,
     /// Its time is up: it was to sum up.
@@ -63,7 +63,7 @@ pub(crate) struct Budgets {
 
 /// A run as it stood.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub(crate) struct StandingShown {
+pub(crate) struct RunStateShown {
     /// After the event with this number.
     at: i64,
     /// The journal's last event.
@@ -73,7 +73,7 @@ pub(crate) struct StandingShown {
     /// Its name.
     kind: Option<&'static str>,
     /// What it carries, in a line.
-    text: Option<Piece>,
+    text: Option<TextExcerpt>,
     /// Its state.
     state: &'static str,
     /// Where it stood, in words.
@@ -83,9 +83,9 @@ pub(crate) struct StandingShown {
     /// What it had read that nobody vouches for.
     taint: Vec<String>,
     /// What it had noted for itself.
-    notes: Option<Piece>,
+    notes: Option<TextExcerpt>,
     /// What it had changed, and what it had not.
-    deeds: Option<Piece>,
+    deeds: Option<TextExcerpt>,
     /// Messages that were to join it.
     joining: usize,
     /// Where its record parts from what this Hob derives.
@@ -123,35 +123,35 @@ impl AppState {
 
 /// A run as it stood after one of its events.
 #[utoipa::path(get, path = "/api/runs/{run}/state", tag = "runs", params(("run" = i64, Path,), EventParams),
-    responses((status = 200, body = StandingShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = RunStateShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn state(
     State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
     Query(EventParams { at }): Query<EventParams>,
-) -> Result<Json<StandingShown>, ApiError> {
-    Ok(Json(StandingShown::of(&app.standing(run, at).await?)))
+) -> Result<Json<RunStateShown>, ApiError> {
+    Ok(Json(RunStateShown::of(&app.standing(run, at).await?)))
 }
 
-impl StandingShown {
+impl RunStateShown {
     fn of(standing: &RunAt) -> Self {
         let run = standing.state.active();
         let last = standing.last.as_ref();
         let at_event = |seq: i64, what: String| AtEvent { seq, what };
         let mismatch = standing.mismatch.as_ref().map(|found| at_event(found.seq, found.to_string()));
-        let notes = run.and_then(|run| run.notebook.message()).map(|notes| Piece::of(&notes.text(), WORDS_MAX));
+        let notes = run.and_then(|run| run.notebook.message()).map(|notes| TextExcerpt::of(&notes.text(), WORDS_MAX));
         Self {
             at: standing.at,
             upto: standing.upto,
             when: last.map(|timed| timed.at.as_millisecond()),
             kind: last.map(|timed| timed.event.kind()),
-            text: last.map(|timed| Piece::of(&line(&timed.event), DETAIL_MAX)),
+            text: last.map(|timed| TextExcerpt::of(&line(&timed.event), DETAIL_MAX)),
             state: standing.state.status().as_str(),
             phase: phase(&standing.state),
             budgets: run.map(Budgets::of),
             taint: run.map(|run| sources(&run.taint)).unwrap_or_default(),
             notes,
-            deeds: run.and_then(|run| run.ledger.listed()).map(|deeds| Piece::of(&deeds, WORDS_MAX)),
+            deeds: run.and_then(|run| run.ledger.listed()).map(|deeds| TextExcerpt::of(&deeds, WORDS_MAX)),
             joining: run.map_or(0, |run| run.steering.len()),
             mismatch,
             unreadable: standing.broken.as_ref().map(|broken| at_event(broken.seq, broken.what.clone())),
@@ -189,11 +189,11 @@ impl Budgets {
         let quota =
             run.quota.as_ref().map(|stop| format!("{} ({}): {} of {}", stop.name, stop.key, stop.used, stop.cap));
         Self {
-            iterations: Used { used: run.iterations.into(), of: Some(run.limits.iterations.into()) },
+            iterations: LimitUse { used: run.iterations.into(), of: Some(run.limits.iterations.into()) },
             iterations_cap: run.limits.iterations_cap,
             cycles: run.cycles,
-            window: Used { used: size::request(run, &run.view), of: window },
-            spent: Spent::new(run.usage, run.cost, !run.is_priced()),
+            window: LimitUse { used: size::request(run, &run.view), of: window },
+            spent: RunCost::new(run.usage, run.cost, !run.is_priced()),
             reserved_nano_usd: run.open_reserve().map(Money::nanos),
             time_is_up: run.soft_limit,
             reached: budget.or(quota),
@@ -207,7 +207,7 @@ pub(crate) struct CallInContext {
     /// The tool.
     name: String,
     /// What it is given.
-    arguments: Piece,
+    arguments: TextExcerpt,
 }
 
 /// A message that the model sees.
@@ -221,7 +221,7 @@ pub(crate) struct MessageShown {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
     /// Its words.
-    text: Piece,
+    text: TextExcerpt,
     /// The calls in it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calls: Vec<CallInContext>,
@@ -248,13 +248,13 @@ impl MessageShown {
         };
         let call = |call: &hob_model::message::ToolCall| CallInContext {
             name: call.name.clone(),
-            arguments: Piece::of(&call.arguments, chars_max),
+            arguments: TextExcerpt::of(&call.arguments, chars_max),
         };
         Self {
             index,
             role,
             tool,
-            text: Piece::of(&message.text(), chars_max),
+            text: TextExcerpt::of(&message.text(), chars_max),
             calls: message.calls().map(call).collect(),
             pictures: pictures.iter().filter_map(name).collect(),
         }
@@ -269,7 +269,7 @@ pub(crate) struct ContextShown {
     /// Why there is nothing to be shown.
     gone: Option<&'static str>,
     /// The system prompt.
-    system: Option<Piece>,
+    system: Option<TextExcerpt>,
     /// The tools on offer.
     tools: Vec<String>,
     /// How many messages there are.
@@ -324,7 +324,7 @@ async fn context(
         ContextShown {
             at: standing.at,
             gone: None,
-            system: Some(Piece::of(&request.system, if whole { usize::MAX } else { WORDS_MAX })),
+            system: Some(TextExcerpt::of(&request.system, if whole { usize::MAX } else { WORDS_MAX })),
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             count,
             messages: some.map(|(index, message)| MessageShown::of(index, message, DETAIL_MAX)).collect(),

@@ -19,7 +19,7 @@ const CYCLES_MAX: usize = 50;
 
 /// A text, perhaps only its beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub(crate) struct Piece {
+pub(crate) struct TextExcerpt {
     /// The words.
     text: String,
     /// The size of the whole.
@@ -29,7 +29,7 @@ pub(crate) struct Piece {
     cut: bool,
 }
 
-impl Piece {
+impl TextExcerpt {
     /// At most so many characters of a text.
     pub(super) fn of(text: &str, chars_max: usize) -> Self {
         let end = text.char_indices().nth(chars_max).map(|(at, _)| at);
@@ -47,8 +47,8 @@ pub(super) enum TextSize {
 }
 
 impl TextSize {
-    fn piece(self, text: &str, chars_max: usize) -> Piece {
-        Piece::of(text, if self == Self::Cut { chars_max } else { usize::MAX })
+    fn piece(self, text: &str, chars_max: usize) -> TextExcerpt {
+        TextExcerpt::of(text, if self == Self::Cut { chars_max } else { usize::MAX })
     }
 }
 
@@ -81,7 +81,7 @@ impl From<Usage> for Tokens {
 
 /// What a run's cycles add up to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub(crate) struct Spent {
+pub(crate) struct RunCost {
     /// Tokens.
     pub(super) tokens: Tokens,
     /// Money, in nano-dollars, as far as prices are known.
@@ -90,7 +90,7 @@ pub(crate) struct Spent {
     pub(super) unpriced: bool,
 }
 
-impl Spent {
+impl RunCost {
     pub(super) fn new(usage: Usage, cost: Money, unpriced: bool) -> Self {
         Self { tokens: usage.into(), cost_nano_usd: cost.nanos(), unpriced }
     }
@@ -109,7 +109,7 @@ pub(crate) struct AtEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
 pub(crate) struct TreeShown {
     /// The message it answers; the whole is event 1.
-    message: Piece,
+    message: TextExcerpt,
     /// When that came, in milliseconds since 1970.
     accepted_at: Option<i64>,
     /// When the run was over.
@@ -119,9 +119,9 @@ pub(crate) struct TreeShown {
     /// What ended it; none: it is not over.
     terminated_by: Option<String>,
     /// What the person was told last.
-    answer: Option<Piece>,
+    answer: Option<TextExcerpt>,
     /// What it took.
-    spent: Spent,
+    spent: RunCost,
     /// What it has read that nobody vouches for.
     taint: Vec<String>,
     /// The agents that worked for it.
@@ -166,7 +166,7 @@ pub(crate) struct CycleShown {
     /// The calls of models until one answered.
     asks: Vec<AskShown>,
     /// The model's words.
-    text: Piece,
+    text: TextExcerpt,
     /// The tool calls, in the model's order.
     calls: Vec<CallShown>,
     /// Tokens, as billed.
@@ -194,7 +194,7 @@ pub(crate) struct AskShown {
     outcome: &'static str,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<Piece>,
+    failure: Option<TextExcerpt>,
 }
 
 /// A tool call.
@@ -205,7 +205,7 @@ pub(crate) struct CallShown {
     /// The tool.
     name: String,
     /// What it was given, as the model wrote it.
-    arguments: Piece,
+    arguments: TextExcerpt,
     /// What it may do, as its tool says, where it is more than to look.
     #[serde(skip_serializing_if = "Option::is_none")]
     risk: Option<&'static str>,
@@ -220,7 +220,7 @@ pub(crate) struct CallShown {
     /// How long it took, in milliseconds.
     took_ms: Option<i64>,
     /// What the model was told; none: it is not settled.
-    result: Option<Piece>,
+    result: Option<TextExcerpt>,
     /// Whether it failed.
     is_error: bool,
 }
@@ -235,13 +235,12 @@ pub(crate) struct RemarkShown {
     /// The event's name.
     kind: &'static str,
     /// What there is to say of it.
-    text: Piece,
+    text: TextExcerpt,
 }
 
 /// Which cycles are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CycleWindow {
-    /// From this one on.
     pub(super) from: Option<u32>,
     /// The last ones before this.
     pub(super) before: Option<u32>,
@@ -259,13 +258,13 @@ impl TreeShown {
         };
         let cycles = tree.cycles.get(from..to).unwrap_or_default();
         Self {
-            message: Piece::of(&tree.message, WORDS_MAX),
+            message: TextExcerpt::of(&tree.message, WORDS_MAX),
             accepted_at: tree.accepted_at.map(Timestamp::as_millisecond),
             ended_at: tree.ended_at.map(Timestamp::as_millisecond),
             models: tree.models.clone(),
             terminated_by: tree.evaluation.terminated_by.clone(),
-            answer: tree.evaluation.text.as_ref().map(|text| Piece::of(text, WORDS_MAX)),
-            spent: Spent::new(tree.usage, tree.cost, tree.unpriced),
+            answer: tree.evaluation.text.as_ref().map(|text| TextExcerpt::of(text, WORDS_MAX)),
+            spent: RunCost::new(tree.usage, tree.cost, tree.unpriced),
             taint: sources(&tree.taint),
             agents: tree.agents.iter().map(|run| run.0).collect(),
             before: tree.before.iter().map(|remark| RemarkShown::of(remark, TextSize::Cut)).collect(),
@@ -363,7 +362,7 @@ mod tests {
     fn a_text_is_cut_between_characters_and_says_how_long_it_is() {
         let table = [("äöü", 3, "äöü", 6, false), ("äöüß", 3, "äöü", 8, true), ("", 3, "", 0, false)];
         for (text, chars_max, shown, bytes, cut) in table {
-            assert_eq!(Piece::of(text, chars_max), Piece { text: shown.to_owned(), bytes, cut });
+            assert_eq!(TextExcerpt::of(text, chars_max), TextExcerpt { text: shown.to_owned(), bytes, cut });
         }
         assert!(!TextSize::Whole.piece(&"x".repeat(9_999), 3).cut);
     }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::status::{AccountStatus, Books, Degraded, Job, RunStatus, Spending, StatusReport, Waiting};
+use crate::status::{
+    AccountStatus, OutboxBacklog, PartTrouble, RunStatus, Spending, StatusReport, StoreStatus, UpcomingTask,
+};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
 use hob_core::domain::text::{size, span};
@@ -22,7 +24,7 @@ impl fmt::Display for StatusReport {
             Some(config) => writeln!(f, "config: {}", config.display())?,
             None => writeln!(f, "config: none")?,
         }
-        for Degraded { part, age_secs, what, fix } in &self.degraded {
+        for PartTrouble { part, age_secs, what, fix } in &self.degraded {
             writeln!(f, "degraded: {part}, for {}: {what}; {fix}", span(*age_secs))?;
         }
         self.channels.iter().try_for_each(|account| writeln!(f, "{account}"))?;
@@ -65,7 +67,7 @@ impl fmt::Display for AccountStatus {
     }
 }
 
-impl fmt::Display for Books {
+impl fmt::Display for StoreStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let none = |all: Vec<String>, word: &str| if all.is_empty() { word.to_owned() } else { all.join(", ") };
         let runs = self.runs.iter().map(|(state, count)| match self.queue_age_secs.filter(|_| state == "queued") {
@@ -77,7 +79,7 @@ impl fmt::Display for Books {
             writeln!(f, "  run {run} in {session}: {state}, {}", span(*age_secs))?;
         }
         let outbox = self.outbox.iter();
-        let outbox = outbox.map(|(state, Waiting { count, oldest_age_secs })| {
+        let outbox = outbox.map(|(state, OutboxBacklog { count, oldest_age_secs })| {
             format!("{count} {state} (oldest {})", span(*oldest_age_secs))
         });
         writeln!(f, "outbox: {}", none(outbox.collect(), "empty"))?;
@@ -85,7 +87,7 @@ impl fmt::Display for Books {
         let cost = with_unpriced(Money::from_nanos(cost_nanousd), unpriced);
         let noun = if calls == 1 { "call" } else { "calls" };
         writeln!(f, "today: {calls} model {noun}, {input_tokens} tokens in, {output_tokens} out, {cost}")?;
-        for Job { schedule, in_secs, what } in &self.next {
+        for UpcomingTask { schedule, in_secs, what } in &self.next {
             match *in_secs {
                 late if late < 0 => writeln!(f, "due for {}: {what} (schedule {schedule})", span(-late))?,
                 soon => writeln!(f, "in {}: {what} (schedule {schedule})", span(soon))?,
@@ -112,14 +114,14 @@ mod tests {
             message_age_secs: None,
             sent_age_secs: None,
         };
-        let waiting = Waiting { count: 2, oldest_age_secs: 90 };
+        let waiting = OutboxBacklog { count: 2, oldest_age_secs: 90 };
         StatusReport {
             version: "0.1.0".to_owned(),
             running: true,
             up_secs: Some(4_000),
             config: Some("/etc/hob/config.toml".into()),
             data_dir: "/var/lib/hob".into(),
-            degraded: vec![Degraded {
+            degraded: vec![PartTrouble {
                 part: "disk".to_owned(),
                 age_secs: 61,
                 what: "90 MB are left".to_owned(),
@@ -136,7 +138,7 @@ mod tests {
             ],
             models: vec![("primary".to_owned(), "anthropic/x".to_owned())],
             resting: vec!["anthropic/x for 42 s (overloaded)".to_owned()],
-            books: Some(Books {
+            books: Some(StoreStatus {
                 runs: BTreeMap::from([("queued".to_owned(), 1), ("running".to_owned(), 1)]),
                 queue_age_secs: Some(5),
                 at_work: vec![RunStatus { run: 7, session: "7".to_owned(), state: "running".to_owned(), age_secs: 12 }],
@@ -150,8 +152,8 @@ mod tests {
                     cost_nanousd: 12_000_000,
                 },
                 next: vec![
-                    Job { schedule: 2, in_secs: -70, what: "water the plants".to_owned() },
-                    Job { schedule: 1, in_secs: 3_700, what: "bins".to_owned() },
+                    UpcomingTask { schedule: 2, in_secs: -70, what: "water the plants".to_owned() },
+                    UpcomingTask { schedule: 1, in_secs: 3_700, what: "bins".to_owned() },
                 ],
             }),
             backup_age_secs: Some(90_000),

@@ -139,7 +139,6 @@ impl Script {
         script.event(&json!({"type": "message_stop"}))
     }
 
-    /// These bytes as they are.
     pub fn raw(self, bytes: impl AsRef<[u8]>) -> Self {
         Self { plan: self.plan.raw(bytes), ..self }
     }

@@ -116,7 +116,6 @@ pub struct Interaction {
     pub taken_back: bool,
 }
 
-/// All of it.
 #[derive(Debug, Clone)]
 pub struct World {
     pub(super) address: String,

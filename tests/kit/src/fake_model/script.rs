@@ -90,7 +90,6 @@ impl Script {
         self.event(&json!([{"index": 0, "delta": delta, "finish_reason": null}]), None)
     }
 
-    /// These bytes as they are.
     pub fn raw(mut self, bytes: &[u8]) -> Self {
         self.steps.push(PlannedStep::Step(Step::Send(Bytes::copy_from_slice(bytes))));
         self

@@ -170,7 +170,6 @@ impl Post {
         self
     }
 
-    /// As a reply.
     pub fn replying(mut self, to: i64) -> Self {
         self.reply_to = Some(to);
         self

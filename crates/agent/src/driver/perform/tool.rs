@@ -171,10 +171,10 @@ pub(in crate::driver) fn arguments(written: &str) -> Result<Value, String> {
 /// Row E3: a tool that takes too long is stopped. That may pass by itself (row B1).
 async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) -> Outcome {
     let Some(limit) = limit else {
-        return tool.call(invocation).await;
+        return Outcome::of(tool.call(invocation).await);
     };
     match tokio::time::timeout(limit, tool.call(invocation)).await {
-        Ok(outcome) => outcome,
+        Ok(ended) => Outcome::of(ended),
         Err(_elapsed) => Outcome::Transient(format!(
             "Stopped after {} s without a result; it may have had a part of its effect.",
             limit.as_secs()

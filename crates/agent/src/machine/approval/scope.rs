@@ -19,7 +19,6 @@ const CHARS_MAX: usize = 300;
 const MARK: &str = " # ";
 
 /// What "always" would cover, in words that also name the grant.
-#[must_use]
 pub fn of(call: &ToolCall, known: &Assessment) -> Option<String> {
     let what = match &known.always {
         GrantScope::Never => return None,
@@ -38,7 +37,6 @@ pub fn of(call: &ToolCall, known: &Assessment) -> Option<String> {
 }
 
 /// What is granted, without its digest.
-#[must_use]
 pub fn words(scope: &str) -> &str {
     scope.rsplit_once(MARK).map_or(scope, |(words, _)| words)
 }

@@ -18,7 +18,7 @@ use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::KEEP_CHANGES;
 
 /// So many calls stand in one question; what is held besides is asked about after it.
-pub const CALLS_MAX: usize = 5;
+pub(crate) const CALLS_MAX: usize = 5;
 
 /// The question about a call that is held, and about those that are held beside it.
 pub(super) fn question(run: &ActiveState, first: &OpenCall) -> Question {
@@ -118,8 +118,7 @@ fn deny(run: &mut ActiveState, call: &CallId, why: String) {
 }
 
 /// Which of so many somebody has named: "only 1 and 3". Anything less clear is none.
-#[must_use]
-pub fn chosen_calls(text: &str, count: usize) -> Option<BTreeSet<usize>> {
+pub(crate) fn chosen_calls(text: &str, count: usize) -> Option<BTreeSet<usize>> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     let named = said.strip_prefix("only ")?.replace([',', '&'], " ");
     let numbers = named.split_whitespace().filter(|word| *word != "and");

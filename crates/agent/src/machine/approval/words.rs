@@ -18,7 +18,7 @@ const REASONS_MAX: usize = 8;
 const REASON_CHARS_MAX: usize = 300;
 
 /// The last line of a question about a call.
-pub const SAY_WHY_NOT: &str = "To say why not: deny: REASON";
+pub(crate) const SAY_WHY_NOT: &str = "To say why not: deny: REASON";
 
 /// For the model: nobody answered.
 pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobody did in time. They have been told.";
@@ -30,7 +30,6 @@ const IN_FILE: &str = "(That is not all of it. The file above has the whole.)";
 /// behind it.
 ///
 /// What strangers have chosen stands in one line each, spelt out and in quotes: it cannot pass for a word of Hob's.
-#[must_use]
 pub fn question(name: &str, arguments: &str, grantable: bool, concern: &CallConcern) -> String {
     if let Some(draft) = &concern.draft {
         return keeping::question(draft, concern);
@@ -78,7 +77,6 @@ fn call(number: &str, name: &str, arguments: &str, concern: &CallConcern) -> Vec
 }
 
 /// The question about several calls: each with its number, and who may be behind any of them.
-#[must_use]
 pub fn questions(name: &str, arguments: &str, concern: &CallConcern, beside: &[FurtherCall]) -> String {
     let count = beside.len() + 1;
     let mut lines = vec![format!("May I do this? There are {count}; all, some, or none.")];
@@ -99,8 +97,7 @@ pub fn questions(name: &str, arguments: &str, concern: &CallConcern, beside: &[F
 }
 
 /// The decision about several calls in a person's words.
-#[must_use]
-pub fn of_several(text: &str, count: usize) -> Option<Decision> {
+pub(crate) fn of_several(text: &str, count: usize) -> Option<Decision> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     match said.as_str() {
         "all" | "yes, all" | "yes to all" => Some(Decision::All),
@@ -110,8 +107,7 @@ pub fn of_several(text: &str, count: usize) -> Option<Decision> {
 }
 
 /// All of what a question leaves out; none: it leaves nothing out.
-#[must_use]
-pub fn omitted_text(question: &Question) -> Option<String> {
+pub(crate) fn omitted_text(question: &Question) -> Option<String> {
     match question {
         // What keeps a draft has no arguments that say what it keeps.
         Question::Approval { name, arguments, beside, .. } if !beside.is_empty() => {
@@ -140,7 +136,6 @@ pub fn omitted_text(question: &Question) -> Option<String> {
 }
 
 /// A value of a planned call that its person has not said themselves.
-#[must_use]
 pub fn doubt(doubt: &UnvouchedValue) -> String {
     let (argument, value) = (quotable(&doubt.argument), quotable(&doubt.value).replace('"', "'"));
     let read = match &doubt.read_in {
@@ -180,8 +175,7 @@ pub(in crate::machine) fn source(source: &OriginSource) -> String {
 }
 
 /// Words on one line, not too long, with nothing in them that hides.
-#[must_use]
-pub fn quotable(words: &str) -> String {
+pub(crate) fn quotable(words: &str) -> String {
     let cut: String = words.chars().take(REASON_CHARS_MAX).collect();
     let mut line = marked(&cut).replace('\n', " ⟨U+000A⟩ ");
     if words.chars().nth(REASON_CHARS_MAX).is_some() {
@@ -207,7 +201,6 @@ pub(super) fn denied(reason: Option<&str>) -> String {
 }
 
 /// For the person: the time to approve is over, and how to ask again.
-#[must_use]
 pub fn expired(question: &Question) -> String {
     let name = match question {
         Question::Approval { concern, .. } if concern.draft.is_some() => return draft::EXPIRED.to_owned(),
@@ -229,7 +222,6 @@ pub fn expired(question: &Question) -> String {
 }
 
 /// The decision in a person's words: `yes`, `no`, `no, because …`, `deny: …`. Anything less clear is none.
-#[must_use]
 pub fn decision(text: &str) -> Option<Decision> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     match said.as_str() {

@@ -7,7 +7,7 @@ pub(super) struct Language {
     /// Its commonest words: where one stands, the table knows the language.
     pub common: &'static str,
     /// What a clause about a finished deed has before the deed; after a plus the deed follows at once.
-    pub openers: &'static str,
+    pub(crate) openers: &'static str,
     /// Deeds, as they stand after an opener or at the clause's beginning.
     pub deeds: &'static str,
     /// Phrases that tell of a finished deed by themselves.

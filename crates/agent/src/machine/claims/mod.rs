@@ -28,7 +28,7 @@ pub const LOOK_AGAIN: &str = "[Before your reply goes out: by the record, no too
      If it claims nothing of the kind, or tells of something done earlier, answer exactly KEEP]";
 
 /// For the person: under a reply that claims a deed all the same.
-pub const NOTHING_CHANGED: &str = "(By my record, nothing was changed for this: no tool did it.)";
+pub(crate) const NOTHING_CHANGED: &str = "(By my record, nothing was changed for this: no tool did it.)";
 
 /// What denies a deed when it follows at once, as in *I sent nothing*. Other languages deny before it.
 const NAUGHT: [&str; 3] = ["nothing", "nobody", "none"];
@@ -52,20 +52,17 @@ pub enum ClaimCheck {
 
 impl ClaimCheck {
     /// Nothing has come up: the usual case, which adds nothing to a state's hash.
-    #[must_use]
-    pub fn is_unasked(&self) -> bool {
+    pub(crate) fn is_unasked(&self) -> bool {
         matches!(self, Self::Unasked)
     }
 
     /// Is a reply being looked at?
-    #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open(_))
     }
 
     /// What goes along with the request, after what was said: the reply, and the question about it. It comes into the
     /// history only if the run goes on from there.
-    #[must_use]
     pub fn aside(&self) -> Vec<Message> {
         match self {
             Self::Open(first) => vec![Message::Assistant { parts: first.parts.clone() }, Message::user(LOOK_AGAIN)],
@@ -118,13 +115,11 @@ pub(super) fn confirms_reply(answer: &str) -> bool {
 }
 
 /// Whether it may claim a deed.
-#[must_use]
-pub fn is_suspicious(reply: &str, rules: RulesEdition) -> bool {
+pub(crate) fn is_suspicious(reply: &str, rules: RulesEdition) -> bool {
     claims(reply, rules) || is_in_unknown_language(reply)
 }
 
 /// Whether it has a mark of a finished deed: a sign, or words for it in a known language, outside of questions.
-#[must_use]
 pub fn claims(reply: &str, rules: RulesEdition) -> bool {
     let statements = sentences(reply).into_iter().filter(|sentence| !sentence.asks);
     statements.into_iter().any(|sentence| {

@@ -27,7 +27,7 @@ mod tests;
 use serde::Serialize;
 
 pub use crate::machine::compaction::size::{ContextWindow, window};
-pub use crate::machine::compaction::view::{ContextView, Pin};
+pub use crate::machine::compaction::view::{ContextView, PinnedResult};
 
 use crate::machine::accepted_input::RunKind;
 use crate::machine::compaction::plan::{CutPlan, trim};
@@ -46,19 +46,19 @@ const ROLL_TO_PER_MILLE: u64 = 500;
 
 /// What was done about the window so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct CompactionState {
+pub(crate) struct CompactionState {
     /// Recoveries so far (row B5).
-    pub recoveries: u32,
+    pub(crate) recoveries: u32,
     /// The last one's step, and the iteration in which it fired.
-    pub last: Option<(RecoveryStep, u32)>,
+    pub(crate) last: Option<(RecoveryStep, u32)>,
     /// Summaries so far (row D3).
-    pub summaries: u32,
+    pub(crate) summaries: u32,
     /// Somebody wants a summary.
-    pub requested: bool,
+    pub(crate) requested: bool,
     /// The summary that is being made.
-    pub pending: Option<PendingSummary>,
+    pub(crate) pending: Option<PendingSummary>,
     /// How often this request was too long for its model (row E11).
-    pub too_long: u32,
+    pub(crate) too_long: u32,
 }
 
 /// Looks at the request that is due. Answers with what is to be done in the place of asking for it, if anything.

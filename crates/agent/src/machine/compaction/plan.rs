@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::machine::compaction::fit::head_and_tail;
-use crate::machine::compaction::view::{ContextView, Pin, is_quoted};
+use crate::machine::compaction::view::{ContextView, PinnedResult, is_quoted};
 use crate::machine::compaction::{size, texts};
 use crate::machine::run_start::PastRole;
 use crate::machine::state::ActiveState;
@@ -14,9 +14,9 @@ use hob_model::message::{Message, reply_calls};
 use hob_model::tokens;
 
 /// The most characters of a pinned result.
-pub const PIN_CHARS_MAX: usize = 800;
+pub(crate) const PIN_CHARS_MAX: usize = 800;
 /// The most pinned results.
-pub const PINS_MAX: usize = 8;
+pub(crate) const PINS_MAX: usize = 8;
 /// How far row E11 goes.
 pub(super) const TRIMS: u32 = 3;
 /// The characters of a result, when results are cut.
@@ -26,22 +26,20 @@ const RESULT_CHARS_LEAST: u32 = 500;
 
 /// A cut between messages: those before it are to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct CutPlan {
+pub(crate) struct CutPlan {
     /// The first message that stays as it is.
-    pub to: usize,
+    pub(crate) to: usize,
 }
 
 impl CutPlan {
     /// The cut that keeps the last messages, and with a result its call. None: there is nothing to go.
-    #[must_use]
-    pub fn keeping(run: &ActiveState, keep: u32) -> Option<Self> {
+    pub(crate) fn keeping(run: &ActiveState, keep: u32) -> Option<Self> {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
         Self::at(run, len(run).saturating_sub(keep.max(1)))
     }
 
     /// The earliest cut after which no more than this is used. None: there is nothing to go.
-    #[must_use]
-    pub fn down_to(run: &ActiveState, per_mille: u64) -> Option<Self> {
+    pub(crate) fn down_to(run: &ActiveState, per_mille: u64) -> Option<Self> {
         let mut last = None;
         for plan in (run.view.from + 1..len(run)).filter_map(|to| Self::at(run, to)) {
             last = Some(plan);
@@ -60,8 +58,7 @@ impl CutPlan {
     }
 
     /// The view after the cut, without a word about what goes.
-    #[must_use]
-    pub fn without_summary(self, run: &ActiveState) -> ContextView {
+    pub(crate) fn without_summary(self, run: &ActiveState) -> ContextView {
         let gone = u32::try_from(hidden(run, run.view.from, self.to)).unwrap_or(u32::MAX);
         let before = run.view.clone();
         ContextView {
@@ -73,8 +70,7 @@ impl CutPlan {
     }
 
     /// The same by a deep prune: a line says what is gone, as nothing else stands for it (row B5).
-    #[must_use]
-    pub fn deeply(self, run: &ActiveState) -> ContextView {
+    pub(crate) fn deeply(self, run: &ActiveState) -> ContextView {
         let view = self.without_summary(run);
         let gone = texts::pruned(&pruned_summary(run, run.view.from, self.to));
         let lines = view.pruned.iter().cloned().chain([gone]).collect::<Vec<_>>();
@@ -82,8 +78,7 @@ impl CutPlan {
     }
 
     /// The view after the cut, with a summary of what goes.
-    #[must_use]
-    pub fn with_summary(self, run: &ActiveState, text: String) -> ContextView {
+    pub(crate) fn with_summary(self, run: &ActiveState, text: String) -> ContextView {
         let result_chars = run.view.result_chars;
         ContextView {
             from: self.to,
@@ -96,8 +91,7 @@ impl CutPlan {
     }
 
     /// The tokens of what a summary would stand for: the one before, and the messages since.
-    #[must_use]
-    pub fn replaced(self, run: &ActiveState) -> u64 {
+    pub(crate) fn replaced(self, run: &ActiveState) -> u64 {
         let past = run.past.len();
         let own = run.transcript.entries().skip(run.view.from.saturating_sub(past));
         let own = own.take(self.to.saturating_sub(run.view.from.max(past))).filter(|entry| !is_quoted(entry));
@@ -120,7 +114,6 @@ fn is_result(run: &ActiveState, at: usize) -> bool {
 }
 
 /// How many messages from `from` up to `to` a cut at `to` hides: what people said in this run it does not.
-#[must_use]
 pub fn hidden(run: &ActiveState, from: usize, to: usize) -> usize {
     let quoted = run
         .transcript
@@ -138,7 +131,7 @@ pub struct PrunedSummary {
     /// How often this run called each tool in them.
     pub calls: BTreeMap<String, u32>,
     /// How many calls of earlier runs have their results in them: of these the names are not at hand.
-    pub earlier_calls: usize,
+    pub(crate) earlier_calls: usize,
     /// How many of these calls failed.
     pub failed: u32,
 }
@@ -161,11 +154,11 @@ fn pruned_summary(run: &ActiveState, from: usize, to: usize) -> PrunedSummary {
 }
 
 /// The latest good result of each tool before `to` (row B4), the latest last; without secrets, and cut.
-fn pins(run: &ActiveState, to: usize) -> Vec<Pin> {
+fn pins(run: &ActiveState, to: usize) -> Vec<PinnedResult> {
     let past = run.past.len();
     let own = run.transcript.messages().iter().zip(past..).take_while(|(_, at)| *at < to);
     let own = own.filter_map(|(message, at)| pin(message, at));
-    let mut latest: Vec<Pin> = Vec::new();
+    let mut latest: Vec<PinnedResult> = Vec::new();
     for pin in run.room.pins.iter().filter(|pin| pin.at < to).cloned().chain(own) {
         latest.retain(|known| known.tool != pin.tool);
         latest.push(pin);
@@ -175,12 +168,11 @@ fn pins(run: &ActiveState, to: usize) -> Vec<Pin> {
 }
 
 /// What is pinned of a message: a result that is no error.
-#[must_use]
-pub fn pin(message: &Message, at: usize) -> Option<Pin> {
+pub fn pin(message: &Message, at: usize) -> Option<PinnedResult> {
     match message {
         Message::Tool(result) if !result.is_error && !result.text.trim().is_empty() => {
             let text = head_and_tail(&redact(&result.text), PIN_CHARS_MAX);
-            Some(Pin { at, tool: result.name.clone(), text })
+            Some(PinnedResult { at, tool: result.name.clone(), text })
         }
         Message::Tool(_) | Message::User { .. } | Message::Assistant { .. } => None,
     }
@@ -220,7 +212,6 @@ pub(super) fn trim(run: &ActiveState, level: u32) -> Option<ContextView> {
 }
 
 /// The last ordinal of the conversation's history that is not shown.
-#[must_use]
 pub fn through(run: &ActiveState) -> i64 {
     let hidden = run.view.from.saturating_sub(run.past.len());
     match (hidden, run.view.from.checked_sub(1).and_then(|at| run.past.get(at))) {

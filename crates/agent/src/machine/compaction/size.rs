@@ -7,7 +7,7 @@ use hob_model::tokens;
 
 /// The window of a model that nobody knows, where nothing was assumed as the run began: what is summed up too early loses
 /// less than what does not fit.
-pub const WINDOW_UNKNOWN: u64 = 32_000;
+pub(crate) const WINDOW_UNKNOWN: u64 = 32_000;
 
 /// The room that a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,6 @@ pub struct ContextWindow {
 }
 
 /// The room of the model that is asked now: the smaller of what is configured and what it has.
-#[must_use]
 pub fn window(run: &ActiveState) -> ContextWindow {
     let bill = run.billing.models.get(run.model);
     let own = bill.and_then(|bill| bill.window);
@@ -31,14 +30,12 @@ pub fn window(run: &ActiveState) -> ContextWindow {
 }
 
 /// Everything that is sent besides what was said: instructions, tools, tail.
-#[must_use]
 pub fn fixed(run: &ActiveState) -> u64 {
     let past: u64 = run.past.iter().map(|message| message.tokens).sum();
     run.billing.context_tokens.saturating_sub(past)
 }
 
 /// The tokens of the next request if this much is shown, as counted here.
-#[must_use]
 pub fn request(run: &ActiveState, view: &ContextView) -> u64 {
     fixed(run) + shown_tokens(run, view)
 }
@@ -68,14 +65,12 @@ fn past_tokens(view: &ContextView, tokens: u64) -> u64 {
 }
 
 /// Is so much of the window used, in thousandths?
-#[must_use]
-pub fn crosses(run: &ActiveState, view: &ContextView, per_mille: u64) -> bool {
+pub(crate) fn crosses(run: &ActiveState, view: &ContextView, per_mille: u64) -> bool {
     let used = run.calibrated(request(run, view));
     used.saturating_mul(1_000) >= window(run).tokens.saturating_mul(per_mille)
 }
 
 /// Does it not fit?
-#[must_use]
 pub fn exceeds(run: &ActiveState, view: &ContextView) -> bool {
     run.calibrated(request(run, view)) > window(run).tokens
 }

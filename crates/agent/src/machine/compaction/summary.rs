@@ -24,16 +24,16 @@ const WINDOW_SHARE: u64 = 4;
 
 /// A summary that is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct PendingSummary {
+pub(crate) struct PendingSummary {
     /// What it is about.
-    pub plan: CutPlan,
-    pub why: SummaryReason,
+    pub(crate) plan: CutPlan,
+    pub(crate) why: SummaryReason,
 }
 
 /// Why a summary is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SummaryReason {
+pub(crate) enum SummaryReason {
     /// The window is filling.
     Full,
     /// Somebody wants it while the run goes on.
@@ -156,7 +156,6 @@ pub(in crate::machine) fn on_made(run: &mut ActiveState, text: &str, usage: Usag
 }
 
 /// What a summary is billed for: what its provider reports, else the estimate.
-#[must_use]
 pub fn billed(call: &ModelCall, text: &str, usage: Usage) -> Usage {
     if usage.input_tokens > 0 {
         return usage;
@@ -193,7 +192,6 @@ fn useless(run: &mut ActiveState, plan: CutPlan, why: SummaryReason, why_not: &s
 }
 
 /// What the run begins with: the view that a summary from before leaves.
-#[must_use]
 pub(in crate::machine) fn initial_view(run: &ActiveState) -> ContextView {
     match &run.room.carried {
         Some(carried) => {

@@ -6,7 +6,7 @@ mod laws;
 use crate::machine::accepted_input::{AcceptedInput, RunKind};
 use crate::machine::compaction::fit::{head_and_tail, share};
 use crate::machine::compaction::plan::{CutPlan, fitted, hidden, pin, through};
-use crate::machine::compaction::{ContextView, Pin, size, texts};
+use crate::machine::compaction::{ContextView, PinnedResult, size, texts};
 use crate::machine::event::{Event, RunReply, ToolOutcome};
 use crate::machine::note::{CompactionMeans, RecoveryStep};
 use crate::machine::policy::{ContextPolicy, Policy};
@@ -265,7 +265,7 @@ fn b4_calls_stay_with_their_results_and_people_are_quoted() {
 #[test]
 fn b4_the_latest_good_result_of_each_tool_is_pinned() {
     let mut begun = full();
-    let pin = |at: usize, tool: &str, text: &str| Pin { at, tool: tool.to_owned(), text: text.to_owned() };
+    let pin = |at: usize, tool: &str, text: &str| PinnedResult { at, tool: tool.to_owned(), text: text.to_owned() };
     begun.room.pins = vec![pin(3, "look", "old"), pin(5, "look", "new"), pin(7, "find", "x"), pin(20, "look", "shown")];
     let mut run = started(begun, &[FIRED, "summarise 0..15 by a/one"]);
     run.on(made("short"));

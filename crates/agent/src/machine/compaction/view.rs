@@ -14,7 +14,7 @@ pub(super) const QUOTE_CHARS_MAX: usize = 4_000;
 
 /// A tool's result that outlives its message (row B4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pin {
+pub struct PinnedResult {
     /// Where its message stands, in the history that goes along and the transcript together.
     pub at: usize,
     pub tool: String,
@@ -35,20 +35,18 @@ pub struct ContextView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned: Option<String>,
     /// The latest good result of each tool among those before it.
-    pub pins: Vec<Pin>,
+    pub pins: Vec<PinnedResult>,
     /// The most characters of a result that are shown.
-    pub result_chars: Option<u32>,
+    pub(crate) result_chars: Option<u32>,
 }
 
 impl ContextView {
     /// Is everything shown as it is?
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         *self == Self::default()
     }
 
     /// What stands for the messages that are not shown.
-    #[must_use]
     pub fn body(&self) -> Option<String> {
         let left_out = (self.left_out > 0).then(|| texts::left_out(self.left_out));
         let pins = (!self.pins.is_empty()).then(|| texts::pins(&self.pins));
@@ -58,20 +56,17 @@ impl ContextView {
     }
 
     /// The message that says so.
-    #[must_use]
     pub fn block(&self) -> Option<Message> {
         self.body().map(|body| Message::user(texts::block(&body)))
     }
 
     /// What is shown of the history that goes along: its end.
-    #[must_use]
-    pub fn of_past(&self, past: &[Message]) -> Vec<Message> {
+    pub(crate) fn of_past(&self, past: &[Message]) -> Vec<Message> {
         past.iter().skip(self.from).map(|message| self.cut(message).into_owned()).collect()
     }
 
     /// What is shown of the transcript behind `past` messages: its end, and before it what people said themselves.
-    #[must_use]
-    pub fn of_transcript(&self, transcript: &Transcript, past: usize) -> Vec<Message> {
+    pub(crate) fn of_transcript(&self, transcript: &Transcript, past: usize) -> Vec<Message> {
         let hidden = self.from.saturating_sub(past);
         let quoted = transcript.entries().take(hidden).filter(is_quoted).map(|entry| quoted(entry.message));
         let shown = transcript.messages().iter().skip(hidden).map(|message| self.cut(message).into_owned());
@@ -79,7 +74,6 @@ impl ContextView {
     }
 
     /// The message as it is shown.
-    #[must_use]
     pub fn cut<'a>(&self, message: &'a Message) -> Cow<'a, Message> {
         let chars_max = self.result_chars.map_or(usize::MAX, |chars| usize::try_from(chars).unwrap_or(usize::MAX));
         match message {

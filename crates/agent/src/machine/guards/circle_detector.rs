@@ -130,8 +130,13 @@ impl CircleDetector {
 
     /// Whether a call that is about to be made would go on with a circle that the model has been warned of. `beside` is
     /// how often the same reply has wanted the very same call already.
-    #[must_use]
-    pub fn forbids(&self, policy: &GuardPolicy, tool: &str, arguments: &str, beside: u32) -> Option<DetectedCircle> {
+    pub(crate) fn forbids(
+        &self,
+        policy: &GuardPolicy,
+        tool: &str,
+        arguments: &str,
+        beside: u32,
+    ) -> Option<DetectedCircle> {
         let found = |circle, seen| Some(DetectedCircle { circle, tool: Some(tool.to_owned()), seen });
         if beside >= policy.identical_max {
             return found(LoopKind::Identical, beside + 1);
@@ -154,7 +159,7 @@ impl CircleDetector {
     }
 
     /// Takes a reply's words; answers whether they were said so often that they are a circle.
-    pub fn observe_words(&mut self, policy: &GuardPolicy, words: &str) -> Option<DetectedCircle> {
+    pub(crate) fn observe_words(&mut self, policy: &GuardPolicy, words: &str) -> Option<DetectedCircle> {
         let words = one_line(words).to_lowercase();
         if words.is_empty() {
             return None;
@@ -169,13 +174,12 @@ impl CircleDetector {
     }
 
     /// The tool that the next model call must call, if one.
-    #[must_use]
     pub fn force(&self) -> Option<&ToolChoice> {
         self.force.as_ref()
     }
 
     /// A call was blocked: one more of its tool is let through, unless it is the very same.
-    pub fn forgive_one(&mut self) {
+    pub(crate) fn forgive_one(&mut self) {
         for warning in &mut self.warnings {
             warning.misses = warning.misses.min(MISSES_MAX - 1);
         }

@@ -11,13 +11,13 @@ use crate::machine::answer_rights::{PermittedAnswerer, pending_question};
 use crate::machine::batch::CallProgress;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::state::{ActiveState, Phase};
-use hob_core::domain::elicitation::{Asking, ElicitReply, Elicitation};
+use hob_core::domain::elicitation::{ElicitReply, Elicitation, ElicitationSource};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::principal::{Principal, Role, Trust};
 
 pub(crate) fn form() -> Elicitation {
     let schema = json!({ "type": "object", "required": ["guests"], "properties": { "guests": { "type": "integer" } } });
-    let form = Elicitation::form(Asking { server: "notes", message: "How many?" }, &schema, &[]).unwrap();
+    let form = Elicitation::form(ElicitationSource { server: "notes", message: "How many?" }, &schema, &[]).unwrap();
     Elicitation { question: "How many?".to_owned(), ..form }
 }
 

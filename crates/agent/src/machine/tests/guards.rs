@@ -12,7 +12,6 @@ use crate::machine::step;
 use hob_core::domain::tools::ToolFacts;
 use hob_model::provider::ToolChoice;
 
-/// A run with these tools on offer.
 fn offered(tools: &[&str]) -> RunStart {
     let limits = IterationLimits { iterations: 30, iterations_step: 1, iterations_cap: 30 };
     let facts = |name: &&str| ((*name).to_owned(), ToolFacts { changes: *name == "send", ..ToolFacts::default() });

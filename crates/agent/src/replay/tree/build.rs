@@ -27,7 +27,6 @@ use hob_model::message::{Message, ToolCall, ToolResult, Usage};
 
 impl RunTree {
     /// The tree of a recorded run.
-    #[must_use]
     pub fn of(recorded: &RecordedRun) -> Self {
         let mut builder = Builder::default();
         for (seq, timed) in recorded.numbered() {

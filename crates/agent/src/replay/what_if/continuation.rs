@@ -108,19 +108,16 @@ impl ContinuedRun {
     }
 
     /// The request of a call; none: it is for a run that has not begun.
-    #[must_use]
     pub fn request(&self, material: &PromptInputs, call: &ModelCall) -> Option<Request> {
         Some(material.request_of(self.state.active()?, call))
     }
 
-    #[must_use]
     pub fn summary_request(&self, material: &PromptInputs, summary: &SummaryCall) -> Option<Request> {
         let run = self.state.active()?;
         Some(material.summary_request(&run.view, &run.transcript, summary.from, summary.messages))
     }
 
     /// The most tokens of a reply that are set aside for each call; none: nobody has said.
-    #[must_use]
     pub fn reply_tokens(&self) -> Option<u64> {
         let run = self.state.active()?;
         let own = run.persona.as_ref().and_then(|persona| persona.max_output_tokens);
@@ -162,7 +159,6 @@ impl ContinuedRun {
     }
 
     /// What the run takes, with all that it took before.
-    #[must_use]
     pub fn sum(&self) -> RunTotals {
         sum(&self.state)
     }

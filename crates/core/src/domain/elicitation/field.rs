@@ -14,7 +14,6 @@ const CHOICES_MAX: usize = 40;
 /// The most characters of a name, a value, or what else stands on a line.
 const LINE_CHARS_MAX: usize = 120;
 
-/// A field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
     /// Its name in the answer.
@@ -34,7 +33,6 @@ pub struct Field {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum FieldKind {
-    /// Words.
     Words {
         /// The fewest characters.
         min: Option<u64>,
@@ -43,9 +41,7 @@ pub enum FieldKind {
         /// `email`, `uri`, `date` or `date-time`.
         format: Option<String>,
     },
-    /// A number.
     Number {
-        /// A whole one.
         whole: bool,
         /// The least.
         min: Option<Number>,
@@ -54,7 +50,6 @@ pub enum FieldKind {
     },
     /// Yes or no.
     YesNo,
-    /// One of these.
     OneOf {
         /// The values, each with its name.
         choices: Vec<Choice>,
@@ -251,7 +246,6 @@ fn has_format(text: &str, format: Option<&str>) -> bool {
     }
 }
 
-/// What a yes and what a no is.
 pub(super) fn yes_no(said: &str) -> Option<bool> {
     match said {
         "yes" | "y" | "ok" | "true" | "done" => Some(true),

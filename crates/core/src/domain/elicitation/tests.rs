@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn form(message: &str, schema: &Value) -> Result<Elicitation, ElicitationError> {
-    Elicitation::form(Asking { server: "notes", message }, schema, &[])
+    Elicitation::form(ElicitationSource { server: "notes", message }, schema, &[])
 }
 
 fn one(message: &str, field: Value) -> Result<Elicitation, ElicitationError> {
@@ -104,7 +104,7 @@ fn a_secret_is_asked_of_nobody() {
 
 #[test]
 fn a_page_is_shown_with_its_host_where_it_is_one_of_the_public_web() {
-    let page = |address: &str| Elicitation::page(Asking { server: "notes", message: "Log in." }, address);
+    let page = |address: &str| Elicitation::page(ElicitationSource { server: "notes", message: "Log in." }, address);
     let asked = page("https://pay.example/x?id=1").unwrap();
     insta::assert_snapshot!(asked.question, @"
     The MCP server notes asks you something. These are its words, not mine. Tell it no password:

@@ -241,13 +241,11 @@ const WHOLE: &[&str] = &[
 ];
 
 /// Whether a text, word by word, asks for what the one who reads it said before, or speaks of it.
-#[must_use]
 pub fn asks_about_earlier_answer(words: &[String]) -> bool {
     words.iter().any(|word| WHOLE.contains(&word.as_str())) || WAYS.iter().any(|way| way.is_in(words))
 }
 
 /// Whether a word only says that something was said: it tells nothing about what.
-#[must_use]
 pub fn is_saying(word: &str) -> bool {
     WHOLE.contains(&word) || WAYS.iter().any(|way| way.verbs.contains(&word))
 }

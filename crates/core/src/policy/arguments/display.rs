@@ -123,7 +123,6 @@ pub struct DisplayedArguments {
     pub whole: Option<String>,
 }
 
-#[must_use]
 pub fn shown(written: &str) -> DisplayedArguments {
     let leaves = leaves(written);
     if leaves.is_empty() {
@@ -184,14 +183,12 @@ fn within(leaves: &[&ArgumentLeaf], chars_max: usize) -> FittedLines {
 }
 
 /// All of a call, as one line.
-#[must_use]
 pub fn on_one_line(written: &str) -> String {
     let all: Vec<String> = leaves(written).iter().map(|leaf| format!("{}={:?}", leaf.name, leaf.value)).collect();
     all.join(" ")
 }
 
 /// Does it name an amount of money, or who gets it?
-#[must_use]
 pub fn names_money(written: &str) -> bool {
     leaves(written).iter().any(|leaf| words(&leaf.name).iter().any(|word| MONEY.contains(&word.as_str())))
 }
@@ -231,19 +228,15 @@ fn gather(value: &WrittenValue, name: String, leaves: &mut Vec<ArgumentLeaf>) {
 }
 
 /// Does a name say that its member tells where, to whom, when or how much?
-#[must_use]
 pub fn steers(name: &str) -> bool {
     words(name).iter().any(|word| STEERING.contains(&word.as_str()))
 }
 
-/// The last word of a name.
-#[must_use]
 pub fn last_word(name: &str) -> Option<String> {
     words(name).into_iter().rfind(|word| !word.is_empty())
 }
 
 /// The words of a name: `dueDate`, `due_date` and `items[1].due` all have `due`.
-#[must_use]
 pub fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;

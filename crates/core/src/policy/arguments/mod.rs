@@ -29,7 +29,6 @@ pub enum WrittenValue {
 
 impl WrittenValue {
     /// As JSON again.
-    #[must_use]
     pub fn json(&self) -> String {
         let text = |text: &str| serde_json::Value::from(text).to_string();
         match self {
@@ -44,7 +43,6 @@ impl WrittenValue {
     }
 
     /// Is it the same value? Numbers are by their amount, members in any order.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Bare(one), Self::Bare(two)) => {
@@ -94,7 +92,6 @@ impl<'de> Deserialize<'de> for Members {
 }
 
 /// What was written, taken apart; none: it is not JSON, or too deep.
-#[must_use]
 pub fn parse(written: &str) -> Option<WrittenValue> {
     let written = if written.trim().is_empty() { "{}" } else { written };
     read(written.trim(), true, 0)
@@ -102,8 +99,7 @@ pub fn parse(written: &str) -> Option<WrittenValue> {
 
 /// The same of what others wrote. Of two members with one name none counts: where a program puts its JSON together by hand,
 /// somebody's words may pass for its own.
-#[must_use]
-pub fn parse_once(written: &str) -> Option<WrittenValue> {
+pub(crate) fn parse_once(written: &str) -> Option<WrittenValue> {
     read(written.trim(), false, 0)
 }
 
@@ -132,7 +128,6 @@ fn read(text: &str, may_repeat: bool, depth: usize) -> Option<WrittenValue> {
 }
 
 /// The first number that would not arrive as it was written: no machine word holds it.
-#[must_use]
 pub fn inexact(written: &WrittenValue) -> Option<&str> {
     match written {
         WrittenValue::Bare(bare) => (!is_exact(bare)).then_some(bare.as_str()),

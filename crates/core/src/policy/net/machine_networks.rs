@@ -47,7 +47,6 @@ impl MachineNetworks {
     }
 
     /// How near is it?
-    #[must_use]
     pub fn of(&self, address: IpAddr) -> AddressProximity {
         let address = address.to_canonical();
         if self.own.contains(&address) {

@@ -52,7 +52,6 @@ pub struct EntityWatch {
 pub enum EntityCondition {
     /// Anything else than it is.
     Another,
-    /// This.
     State(String),
     /// More than this, in thousandths.
     Above(i64),
@@ -92,13 +91,11 @@ impl fmt::Display for EntityWatch {
 
 impl LookTarget {
     /// Is it looked at as soon as it is wanted, so that it is known what it was like then?
-    #[must_use]
     pub fn is_followed(&self) -> bool {
         matches!(self, Self::Entity(_))
     }
 
     /// Is it over with once it has found something to do?
-    #[must_use]
     pub fn is_once(&self) -> bool {
         matches!(self, Self::Entity(watch) if !watch.again)
     }
@@ -149,7 +146,6 @@ struct Answer {
 
 /// What a check says that printed this: `NO_WORK` as the last line, or `{"wakeAgent": false}` or `{"wakeAgent": true}` as the last
 /// line or as all of it.
-#[must_use]
 pub fn judge(output: &str, end: CheckEnd) -> LookVerdict {
     let failed = |why: String| LookVerdict::Failed { why };
     match end {

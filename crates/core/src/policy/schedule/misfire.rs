@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::policy::schedule::Rule;
 
 /// So many instants that were missed are recorded of one sleep.
-pub const MISSED_MAX: usize = 20;
+pub(crate) const MISSED_MAX: usize = 20;
 /// So many that were missed are made up for at once, where all of them are to be.
-pub const CAUGHT_UP_MAX: usize = 10;
+pub(crate) const CAUGHT_UP_MAX: usize = 10;
 
 /// How late something may be, and what several that were missed come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,6 @@ pub struct MisfirePlan {
 
 impl MisfirePolicy {
     /// The plan at `now` for a rule that was due at `due` and not looked at since.
-    #[must_use]
     pub fn plan(&self, rule: &Rule, zone: &TimeZone, due: Timestamp, now: Timestamp) -> MisfirePlan {
         let (newest, others) = rule.newest(zone, due, now);
         let next = rule.next(zone, now);

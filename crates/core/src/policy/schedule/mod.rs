@@ -47,8 +47,9 @@ pub enum Rule {
         /// The first time.
         from: DateTime,
     },
-    /// Once.
-    Once { at: Timestamp },
+    Once {
+        at: Timestamp,
+    },
 }
 
 /// What a period is counted in.
@@ -117,7 +118,6 @@ impl Rule {
     }
 
     /// The first instant after `after` at which it is due; none: there is none.
-    #[must_use]
     pub fn next(&self, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Cron { expression } => {
@@ -136,13 +136,11 @@ impl Rule {
     }
 
     /// The next `count` instants after `after`.
-    #[must_use]
     pub fn next_few(&self, zone: &TimeZone, after: Timestamp, count: usize) -> Vec<Timestamp> {
         std::iter::successors(self.next(zone, after), |last| self.next(zone, *last)).take(count).collect()
     }
 
     /// The newest instant in `from..=now` at which it was due, and whether there were others before it.
-    #[must_use]
     pub fn newest(&self, zone: &TimeZone, from: Timestamp, now: Timestamp) -> (Timestamp, bool) {
         // Close to now first: of a minute's rule and a year's sleep half a million instants were due.
         for span in [SignedDuration::from_hours(2), SignedDuration::from_hours(24 * 40)] {
@@ -225,7 +223,6 @@ fn next_day(zone: &TimeZone, from: DateTime, days: i64, after: Timestamp) -> Opt
 }
 
 /// The moment that a wall clock time stands for; none: its whole day is left out.
-#[must_use]
 pub fn moment(zone: &TimeZone, civil: DateTime) -> Option<Timestamp> {
     let ambiguous = zone.to_ambiguous_timestamp(civil);
     match ambiguous.offset() {

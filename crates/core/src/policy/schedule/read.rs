@@ -17,7 +17,7 @@ use crate::policy::schedule::{Rule, RuleError, cron};
 const CHARS_MAX: usize = 300;
 
 /// What can be written.
-pub const EXAMPLES: &str = "`weekdays at 8:30`, `every other Friday at 17:00`, `first Monday of the month at 10`, \
+pub(crate) const EXAMPLES: &str = "`weekdays at 8:30`, `every other Friday at 17:00`, `first Monday of the month at 10`, \
                             `every 15 minutes between 9 and 17`, `on 24 December at 18:00`, `tomorrow at 9`, `in 2h`, or \
                             cron: `30 8 * * 1-5`";
 

@@ -25,7 +25,6 @@ pub(super) const MONTHS: [&str; 12] = [
 
 impl Rule {
     /// It, for people.
-    #[must_use]
     pub fn in_words(&self, zone: &TimeZone) -> String {
         match self {
             Self::Cron { expression } => of_cron(expression).unwrap_or_else(|| format!("cron {expression}")),

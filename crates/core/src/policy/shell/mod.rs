@@ -16,7 +16,7 @@ mod read_only;
 mod refused;
 
 /// The longest command that is looked at.
-pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
+pub(crate) const COMMAND_BYTES_MAX: usize = 16 * 1024;
 
 /// What a command line would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,6 @@ pub enum CommandVerdict {
 }
 
 /// What a command line would do.
-#[must_use]
 pub fn assess(command: &str) -> CommandVerdict {
     if command.len() > COMMAND_BYTES_MAX {
         return CommandVerdict::Refused { why: "It is longer than 16 KiB".to_owned() };

@@ -7,7 +7,6 @@ use crate::policy::sources::{ACCOUNT_CHARS_MIN, is_account, is_moment, plain};
 const KEY_CHARS_MIN: usize = 20;
 
 /// The leads of a text, each once, in their order.
-#[must_use]
 pub fn leads(text: &str) -> Vec<String> {
     let text = plain(text);
     let pieces: Vec<&str> = text.split(is_between).map(bare).filter(|piece| !piece.is_empty()).collect();
@@ -29,7 +28,6 @@ pub fn leads(text: &str) -> Vec<String> {
 }
 
 /// Is it the address of a page, with or without its scheme?
-#[must_use]
 pub fn is_link(text: &str) -> bool {
     let lower = text.to_lowercase();
     let host = lower.split(['/', '?', '#', ':']).next().unwrap_or_default();

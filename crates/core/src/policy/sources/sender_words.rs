@@ -35,7 +35,6 @@ const HEADS: [&str; 12] =
 
 /// The words that somebody has said themselves: without what they quote, without files' names, and up to where they begin to
 /// hand on a letter.
-#[must_use]
 pub fn own_words(text: &str) -> String {
     let lines = text.split(is_line_end).map(str::trim).take_while(|line| !begins_letter(line));
     let own = lines.filter(|line| !SET_OFF.iter().any(|sign| line.starts_with(sign)));
@@ -43,7 +42,6 @@ pub fn own_words(text: &str) -> String {
 }
 
 /// Is there something, and none of it the sender's own: is it all a quotation, or a letter that they hand on?
-#[must_use]
 pub fn is_all_quoted(text: &str) -> bool {
     let mut lines = text.split(is_line_end).map(str::trim).filter(|line| !line.is_empty()).peekable();
     lines.peek().is_some() && lines.take_while(|line| !begins_letter(line)).all(|line| line.starts_with('>'))

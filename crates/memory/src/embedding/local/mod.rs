@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::embedding::error::EmbedError;
 use crate::embedding::local::encoder::Encoder;
 use crate::embedding::local::tokenizer::WordPieceTokenizer;
-use crate::embedding::{Embedded, Embedder, EmbeddingModel};
+use crate::embedding::{EmbeddedText, Embedder, EmbeddingModel};
 use hob_core::domain::text::hex;
 
 mod encoder;
@@ -79,7 +79,7 @@ impl Embedder for LocalEmbedder {
         Ok(vectors)
     }
 
-    async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError> {
+    async fn embed_tokens(&self, texts: &[String]) -> Result<Option<Vec<EmbeddedText>>, EmbedError> {
         let mut embedded = Vec::with_capacity(texts.len());
         for texts in texts.chunks(TEXTS_AT_ONCE) {
             let (loaded, texts) = (Arc::clone(&self.loaded), texts.to_vec());
@@ -96,12 +96,12 @@ impl LoadedModel {
         Ok(hidden.iter().map(|rows| self.encoder.mean(rows)).collect())
     }
 
-    fn embed_tokens(&self, texts: &[String]) -> Result<Vec<Embedded>, EmbedError> {
+    fn embed_tokens(&self, texts: &[String]) -> Result<Vec<EmbeddedText>, EmbedError> {
         let texts = self.pieces.of_all(texts)?;
         let hidden = self.encoder.hidden(texts.iter().map(|text| text.ids.as_slice()))?;
         let with_tokens = |(text, rows): (tokenizer::TokenizedText, Vec<f32>)| {
             let vector = self.encoder.mean(&rows);
-            Embedded { vector, tokens: self.encoder.tokens(&rows, text.ranges) }
+            EmbeddedText { vector, tokens: self.encoder.tokens(&rows, text.ranges) }
         };
         Ok(texts.into_iter().zip(hidden).map(with_tokens).collect())
     }

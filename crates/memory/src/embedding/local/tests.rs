@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use crate::embedding::local::{FILES, LocalEmbedder};
-use crate::embedding::{Embedded, Embedder};
+use crate::embedding::{EmbeddedText, Embedder};
 
 fn folder() -> PathBuf {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/embedding-model"));
@@ -81,7 +81,7 @@ async fn e5_a_batch_changes_nothing_and_keeps_its_order() {
 async fn e5_tokens_say_where_they_stand() {
     let embedder = minilm().await;
     let text = "Anna möchte unbelievably good coffee".to_owned();
-    let [Embedded { vector, tokens }] =
+    let [EmbeddedText { vector, tokens }] =
         embedder.embed_tokens(std::slice::from_ref(&text)).await.unwrap().unwrap().try_into().unwrap();
     assert_eq!(vector, embedder.embed(std::slice::from_ref(&text)).await.unwrap()[0]);
     let words: Vec<&str> = tokens.iter().map(|token| &text[token.range.clone()]).collect();

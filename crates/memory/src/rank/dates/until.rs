@@ -8,8 +8,7 @@ use crate::rank::words::folded_words;
 use hob_core::domain::lexicon::{month, weekday};
 
 /// The last day on which what `text` says holds, as it was said on the day `today`.
-#[must_use]
-pub fn stated_last_day(text: &str, today: Date) -> Option<Date> {
+pub(crate) fn stated_last_day(text: &str, today: Date) -> Option<Date> {
     let words: Vec<String> = folded_words(text).collect();
     let at = words.iter().position(|word| matches!(word.as_str(), "until" | "till" | "til" | "bis"))?;
     let fill = |word: &&String| !matches!(word.as_str(), "the" | "zum" | "zu" | "den" | "am" | "next" | "nachsten");

@@ -7,7 +7,8 @@ use std::os::fd::OwnedFd;
 use sha2::{Digest as _, Sha256};
 use similar::TextDiff;
 
-use crate::changes::scan::{READ_BYTES_MAX, ScanDetail, ScanLimit};
+use crate::changes::scan::limits::READ_BYTES_MAX;
+use crate::changes::scan::{ScanDetail, ScanLimit};
 use crate::changes::set::ContentPreview;
 use crate::changes::{ChangesError, io};
 use hob_core::domain::text::hex;

@@ -5,16 +5,16 @@ use std::fmt;
 use crate::changes::ChangesError;
 
 /// How many files and folders are looked at.
-pub const ENTRIES_MAX: u64 = 400_000;
+pub(crate) const ENTRIES_MAX: u64 = 400_000;
 /// How long all their paths may be together, in bytes.
-pub const PATHS_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const PATHS_BYTES_MAX: u64 = 64 << 20;
 /// How long one path may be, in bytes.
-pub const PATH_BYTES_MAX: usize = 4_000;
+pub(crate) const PATH_BYTES_MAX: usize = 4_000;
 /// How deep folders may be nested.
-pub const DEPTH_MAX: usize = 128;
-pub const READ_BYTES_MAX: u64 = 4 << 30;
+pub(crate) const DEPTH_MAX: usize = 128;
+pub(crate) const READ_BYTES_MAX: u64 = 4 << 30;
 /// How many files and folders a folder may hold that is deleted as a whole; they are only counted.
-pub const COUNTED_MAX: u64 = 4_000_000;
+pub(crate) const COUNTED_MAX: u64 = 4_000_000;
 /// How many folders may have to be opened up that nobody may read.
 pub(super) const LOCKED_MAX: usize = 512;
 

@@ -126,14 +126,12 @@ pub async fn begin(settings: &Settings, data_dir: &Path, now: Timestamp) -> Resu
 
 impl PendingLogin {
     /// Where the person goes.
-    #[must_use]
     pub fn link(&self) -> &str {
         self.link.as_str()
     }
 
     /// Is this the address at which a browser ends up that has followed the link?
-    #[must_use]
-    pub fn is_answered_by(&self, pasted: &str) -> bool {
+    pub(crate) fn is_answered_by(&self, pasted: &str) -> bool {
         let pasted = Url::parse(pasted.trim()).ok();
         pasted.is_some_and(|pasted| parameter(&pasted, "state") == Some(self.state()))
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Harness, is_alive, program};
-use crate::Invocation;
 use crate::mcp::probe;
 use crate::mcp::settings::{ServerTransport, Settings};
+use crate::{Invocation, Outcome};
 use hob_config::environment::Environment;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::{Approval, DangerGrade, Risk};
@@ -278,7 +278,7 @@ async fn a_tool_that_changes_under_ones_hands_is_not_called() {
         tokio::time::timeout(Duration::from_secs(120), world.server().watch()).await.unwrap();
     }
     assert_eq!(world.shed.now().names(), ["s__echo", "s__new"]);
-    let old = super::told(before.call(Invocation::for_trial(json!({}))).await);
+    let old = super::told(Outcome::of(before.call(Invocation::for_trial(json!({}))).await));
     assert!(old.contains("the tool has changed since it was chosen"), "{old}");
     let assessed = world.shed.now().get("s__echo").unwrap().assess(&Invocation::for_trial(json!({})), &|_| false).await;
     assert_eq!(assessed.grade, DangerGrade::High);
