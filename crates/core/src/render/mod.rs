@@ -22,6 +22,7 @@ pub mod speech;
 mod split;
 mod table;
 mod telegram;
+mod unfinished;
 #[cfg(any(test, feature = "fuzzing"))]
 mod validators;
 
@@ -77,6 +78,12 @@ pub fn render(text: &str, capabilities: &Capabilities) -> Vec<Chunk> {
 #[must_use]
 pub fn finished(text: &str) -> usize {
     parse::finished(text)
+}
+
+/// A Markdown text that still grows, as it will be: what is open in its last block is closed, or waits until it says what it is.
+#[must_use]
+pub fn completed(text: &str) -> String {
+    unfinished::completed(text)
 }
 
 /// What words are written in.
