@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn n12_every_error_names_the_next_step() {
+    fn every_error_names_the_next_step() {
         let io = |kind: ErrorKind| io::Error::from(kind);
         let path = || PathBuf::from("/d/x");
         let table: Vec<(anyhow::Error, &str)> = vec![
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn n12_every_command_that_is_named_is_there() {
+    fn every_command_that_is_named_is_there() {
         let text = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli"));
         let mut seen = 0;
         for named in text.split("`hob ").skip(1).filter_map(|rest| rest.split_once('`')).map(|(named, _)| named) {

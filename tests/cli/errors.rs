@@ -13,7 +13,7 @@ async fn fails(home: &Path, arguments: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn n12_a_command_that_fails_says_what_to_do() {
+async fn a_command_that_fails_says_what_to_do() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path();
     std::fs::write(home.join("config.toml"), "[provider]\nkind = 'offline'\n").unwrap();

@@ -19,7 +19,7 @@ async fn ran(home: &TempDir, arguments: &[&str]) -> Result<String, String> {
 }
 
 #[tokio::test]
-async fn n8_an_import_says_how_far_it_is() {
+async fn f6_an_import_says_how_far_it_is() {
     let home = home("openclaw").await;
     let import = hob(home.path(), &["import", "openclaw", "--apply", "--house"]).output();
     let told = String::from_utf8(within("end of the command", import).await.unwrap().stderr).unwrap();

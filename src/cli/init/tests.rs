@@ -377,7 +377,7 @@ fn a_token_that_is_refused_is_entered_again_or_left() {
 }
 
 #[test]
-fn n8_a_prompt_for_a_key_or_a_token_has_a_way_back() {
+fn a_prompt_for_a_key_or_a_token_has_a_way_back() {
     let mut home = Harness::new(FakeEnvironment::default());
     // Nothing typed: back to who thinks, and later to whether there is to be Telegram.
     let mut lines = vec!["1", "", "1"];
