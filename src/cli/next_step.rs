@@ -38,7 +38,7 @@ use hob_web::local_client::AskError;
 /// What a command refuses or cannot do, and what to do about it. In the place of `anyhow::bail!`, which would let the second go.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}{}{next}", if next.starts_with('\n') { "" } else { ": " })]
-pub struct Refusal {
+pub(super) struct Refusal {
     pub(super) what: String,
     /// It begins with a new line where what is wrong takes several.
     pub(super) next: String,
