@@ -8,9 +8,11 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::attach::{self, AttachedWindow};
-use crate::cli::chat::{ChatInput, RestCheck, begin, chat_of, ports, start};
+use crate::cli::chat::{RestCheck, begin, chat_of, ports, start};
 use crate::cli::exit::{self, SilentExit};
+use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, runtime, show, show_json};
+use crate::daemon::ServedChannels;
 use hob_console::pipe::once;
 use hob_console::screen::Console;
 use hob_console::{ConsoleError, place};
@@ -108,7 +110,7 @@ async fn attached(
     let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
     let ended: Result<Option<IdleReason>, ConsoleError> = tokio::select! {
         ended = once(question, console, &*window, &ports) => ended,
-        () = window.show(frames, console) => anyhow::bail!("the Hob that ran here has ended"),
+        () = window.show(frames, console) => refuse!("the Hob that ran here has ended"; "ask again"),
     };
     Ok(ended?)
 }
@@ -119,7 +121,7 @@ async fn ask_without_daemon(
     console: Arc<Console<CapturedOutput>>,
     chat: &str,
 ) -> anyhow::Result<Option<IdleReason>> {
-    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, ChatInput::Script)).await?;
+    let daemon = Box::pin(start(base, ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>))).await?;
     let quiet = RestCheck(daemon.idle_watcher(), place(chat));
     let ended = once(question, &console, &quiet, &ports(daemon.router(), chat)).await;
     daemon.stop().await;

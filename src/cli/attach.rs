@@ -1,18 +1,20 @@
-//! A window onto the Hob that runs on this data directory: `hob chat` and `hob ask` beside it, through its socket.
+//! A window onto the Hob that runs on this data directory: `hob chat` and `hob ask` beside it, through its socket, and the
+//! `hob chat` that runs it.
 
 use std::io::{BufRead as _, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::{mpsc, watch};
 
-use crate::daemon::terminal_windows::{MessageOutcome, WindowFrame, WindowMessage};
+use crate::cli::next_step::refuse;
+use crate::daemon::terminal_windows::{MessageOutcome, WindowDesk, WindowFrame, WindowMessage};
 use hob_console::screen::Console;
 use hob_console::{SessionIdle, place, read_attachment};
 use hob_core::domain::channel::{Channel as _, Intake, IntakeError, UpdateOutcome};
@@ -29,9 +31,18 @@ const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// How much may wait to be shown.
 const FRAMES_MAX: usize = 1_024;
 
+/// The way from a window to its Hob.
+#[derive(Clone)]
+enum WindowLink {
+    /// The socket in its data directory.
+    Socket(PathBuf),
+    /// It is in this process.
+    Here(WindowDesk),
+}
+
 /// A window that is open.
 pub(super) struct AttachedWindow {
-    data_dir: PathBuf,
+    link: WindowLink,
     /// Which of the windows this is.
     id: u64,
     chat: String,
@@ -54,21 +65,20 @@ pub(super) fn open(data_dir: &Path, chat: &str) -> anyhow::Result<Option<Attache
     let mut lines = BufReader::new(stream);
     match next(&mut lines) {
         Some(WindowFrame::Open) => {}
-        _ => bail!("the Hob that runs here is another version, or is stopping: restart it, or try again"),
+        _ => refuse!("the Hob that runs here is another version, or is stopping"; "restart it, or try again"),
     }
     let (told, frames) = mpsc::channel(FRAMES_MAX);
     std::thread::Builder::new()
         .name("window".to_owned())
         .spawn(move || while next(&mut lines).is_some_and(|frame| told.blocking_send(frame).is_ok()) {})
         .context("no thread for the window")?;
-    Ok(Some(AttachedWindow {
-        data_dir: data_dir.to_owned(),
-        id: SystemRng.next_u64(),
-        chat: chat.to_owned(),
-        frames: Some(frames),
-        rested: watch::Sender::new(BTreeSet::new()),
-        gone: watch::Sender::new(false),
-    }))
+    Ok(Some(AttachedWindow::new(WindowLink::Socket(data_dir.to_owned()), chat, frames)))
+}
+
+/// Opens a window onto a conversation of the Hob in this process.
+pub(super) async fn open_here(desk: WindowDesk, chat: &str) -> AttachedWindow {
+    let frames = desk.open(chat).await;
+    AttachedWindow::new(WindowLink::Here(desk), chat, frames)
 }
 
 /// The next frame; none: Hob is gone.
@@ -82,6 +92,17 @@ fn next(lines: &mut BufReader<UnixStream>) -> Option<WindowFrame> {
 }
 
 impl AttachedWindow {
+    fn new(link: WindowLink, chat: &str, frames: mpsc::Receiver<WindowFrame>) -> Self {
+        Self {
+            link,
+            id: SystemRng.next_u64(),
+            chat: chat.to_owned(),
+            frames: Some(frames),
+            rested: watch::Sender::new(BTreeSet::new()),
+            gone: watch::Sender::new(false),
+        }
+    }
+
     /// What is to be shown, once.
     pub(super) fn frames(&mut self) -> anyhow::Result<mpsc::Receiver<WindowFrame>> {
         self.frames.take().context("the window is shown already")
@@ -122,8 +143,28 @@ impl AttachedWindow {
         self.gone.send_replace(true);
     }
 
-    async fn post(&self, path: String, body: String) -> Result<String, String> {
-        let data_dir = self.data_dir.clone();
+    async fn say(&self, said: WindowMessage) -> Result<MessageOutcome, String> {
+        let data_dir = match &self.link {
+            WindowLink::Here(desk) => return desk.say(&self.chat, said).await.map_err(|error| error.to_string()),
+            WindowLink::Socket(data_dir) => data_dir,
+        };
+        let said = serde_json::to_string(&said).map_err(|error| error.to_string())?;
+        let taken = self.post(data_dir, "say", said).await?;
+        serde_json::from_str(&taken).map_err(|error| error.to_string())
+    }
+
+    /// Has it said behind all that was said when the conversation is at rest.
+    async fn request_rest(&self, asked: u64) -> Result<(), String> {
+        match &self.link {
+            WindowLink::Here(desk) => desk.rest(&self.chat, asked).await.map_err(|error| error.to_string()),
+            WindowLink::Socket(data_dir) => {
+                self.post(data_dir, &format!("rest/{asked}"), String::new()).await.map(|_empty| ())
+            }
+        }
+    }
+
+    async fn post(&self, data_dir: &Path, path: &str, body: String) -> Result<String, String> {
+        let data_dir = data_dir.to_owned();
         let path = format!("/terminal/{}/{path}", self.chat);
         let asked = tokio::task::spawn_blocking(move || post(&data_dir, &path, &body, WITHIN)).await;
         match asked {
@@ -145,14 +186,11 @@ impl Intake for AttachedWindow {
             None => None,
         };
         let said = WindowMessage { id: inbound.external_id, window: self.id, text, name: inbound.sender.name, file };
-        let said = serde_json::to_string(&said).map_err(|error| IntakeError(error.to_string()))?;
-        let taken = self.post("say".to_owned(), said).await.map_err(IntakeError)?;
-        match serde_json::from_str(&taken) {
-            Ok(MessageOutcome::Committed) => Ok(UpdateOutcome::Committed),
-            Ok(MessageOutcome::Duplicate) => Ok(UpdateOutcome::Duplicate),
-            Ok(MessageOutcome::Ignored) => Ok(UpdateOutcome::Ignored),
-            Err(error) => Err(IntakeError(error.to_string())),
-        }
+        Ok(match self.say(said).await.map_err(IntakeError)? {
+            MessageOutcome::Committed => UpdateOutcome::Committed,
+            MessageOutcome::Duplicate => UpdateOutcome::Duplicate,
+            MessageOutcome::Ignored => UpdateOutcome::Ignored,
+        })
     }
 
     async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
@@ -170,7 +208,7 @@ impl SessionIdle for AttachedWindow {
         let asked = SystemRng.next_u64();
         let (mut rested, mut gone) = (self.rested.subscribe(), self.gone.subscribe());
         let told = async {
-            if let Err(why) = self.post(format!("rest/{asked}"), String::new()).await {
+            if let Err(why) = self.request_rest(asked).await {
                 tracing::debug!(why, "Hob does not say when it is at rest");
                 return;
             }

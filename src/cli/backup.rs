@@ -5,10 +5,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::next_step::refuse;
 use crate::cli::progress::Progress;
 use crate::cli::{load_running_config, runtime, show};
 use crate::daemon::backups::folder;
@@ -184,7 +185,7 @@ fn scratch(archive: &Path, named: Option<&Path>) -> PathBuf {
 pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> anyhow::Result<()> {
     if matches!(arguments.archive.try_exists(), Ok(false)) {
         let path = arguments.archive.display();
-        bail!("there is no {path}: backups lie in `backups` in the data directory, or where `[backup]` says");
+        refuse!("there is no {path}"; "backups lie in `backups` in the data directory, or where `[backup]` says");
     }
     let identities = arguments.identity.as_deref().map(Identities::read).transpose()?.unwrap_or_default();
     let archive = &Archive { path: arguments.archive.clone(), identities, read: Arc::default() };

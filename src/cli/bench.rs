@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -14,11 +14,10 @@ use crate::daemon::memory::{objection, source};
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_config::load::load;
-use hob_core::domain::lock::lock;
 use hob_memory::bench::{Answer, recall};
 use hob_memory::embedding::Embedder;
-use hob_memory::upkeep::EmbedderOpener;
 use hob_memory::upkeep::source::FetchPermission;
+use hob_memory::upkeep::{EmbedderOpener, PrepareStep};
 
 /// What `hob bench` measures.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -73,17 +72,15 @@ async fn embedder(named: Option<&Path>) -> anyhow::Result<Option<Arc<dyn Embedde
         eprintln!("by words alone: no embedding is configured");
         return Ok(None);
     };
-    let progress = Progress::begin("Looking for the embedding model");
-    // A line for each piece that comes is for a screen alone.
-    let said = Mutex::new(String::new());
-    let tell = |what: String| {
-        let mut said = lock(&said);
-        if *said != what {
-            progress.says(what.clone());
-            *said = what;
+    let progress = Progress::begin("Fetching the embedding model");
+    let tell = |step: PrepareStep| {
+        if let PrepareStep::Fetching { done, of } = step {
+            progress.at(done, of);
         }
     };
-    let opened = match source.prepare(&tell).await {
+    let prepared = source.prepare(&tell).await;
+    drop(progress);
+    let opened = match prepared {
         Ok(()) => source.open().await.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };

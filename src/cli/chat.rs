@@ -3,16 +3,17 @@
 use std::io::{BufReader, IsTerminal, Stdout};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use async_trait::async_trait;
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::attach::{self, AttachedWindow};
+use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, runtime};
 use crate::daemon::idle::IdleWatcher;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, Daemon, chat_log};
+use crate::daemon::{Blueprint, Daemon, ServedChannels, chat_log};
 use hob_config::environment::Environment;
 use hob_console::interact::interact;
 use hob_console::pipe::{ScriptInput, pipe};
@@ -68,39 +69,52 @@ pub(super) fn chat_of(new: bool) -> String {
 }
 
 /// The terminal, and what draws on it.
-fn screen(base: &CliContext) -> anyhow::Result<(Terminal, Arc<Console<Stdout>>)> {
-    let commands = LISTED.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let (terminal, page) = Terminal::open(&base.data_dir, commands, terminal_style(&base.environment))?;
-    Ok((terminal, Arc::new(Console::terminal(page))))
+struct OpenTerminal {
+    terminal: Terminal,
+    console: Console<Stdout>,
+    /// From its beginning on, SIGTERM is heard.
+    terminate: Signal,
 }
 
+impl OpenTerminal {
+    fn of(base: &CliContext) -> anyhow::Result<Self> {
+        let terminate = signal(SignalKind::terminate())?;
+        let commands = LISTED.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let (terminal, page) = Terminal::open(&base.data_dir, commands, terminal_style(&base.environment))?;
+        Ok(Self { terminal, console: Console::terminal(page), terminate })
+    }
+}
+
+/// A person at a Hob of their own, onto which others may open windows as well.
 async fn typed(base: CliContext, chat: &str) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let (terminal, console) = screen(&base)?;
-    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, ChatInput::Person)).await?;
-    terminal.greet(&format!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model()))?;
-    let ports = ports(daemon.router(), chat);
-    let ended = tokio::select! {
-        ended = interact(terminal, &console, &ports) => ended,
-        _ = terminate.recv() => Ok(()),
-    };
+    let opened = OpenTerminal::of(&base)?;
+    let daemon = Box::pin(start(base, ServedChannels::Terminals)).await?;
+    opened.terminal.greet(&format!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model()))?;
+    let desk = daemon.windows().context("this Hob has no windows")?;
+    let ended = talk(opened, attach::open_here(desk, chat).await, chat).await;
     daemon.stop().await;
-    Ok(ended?)
+    ended
 }
 
 /// A person at a window onto the Hob that runs.
-async fn watched(base: CliContext, mut window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let (terminal, console) = screen(&base)?;
-    terminal.greet(
+async fn watched(base: CliContext, window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
+    let opened = OpenTerminal::of(&base)?;
+    opened.terminal.greet(
         "This is a window onto the Hob that runs here.\n/help lists what can be said; Ctrl-D closes the window.",
     )?;
+    talk(opened, window, chat).await
+}
+
+async fn talk(opened: OpenTerminal, mut window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
+    let OpenTerminal { terminal, console, mut terminate } = opened;
     let frames = window.frames()?;
     let window = Arc::new(window);
     let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
     tokio::select! {
         ended = interact(terminal, &console, &ports) => Ok(ended?),
-        () = window.show(frames, &console) => bail!("the Hob that ran here has ended: start it again, then `hob chat`"),
+        () = window.show(frames, &console) => {
+            refuse!("the Hob that ran here has ended"; "`hob chat` again, which runs one itself where none does")
+        }
         _ = terminate.recv() => Ok(()),
     }
 }
@@ -110,15 +124,16 @@ fn terminal_style(environment: &Environment) -> TerminalTraits {
     let term = environment.text("TERM").unwrap_or("dumb");
     let is_set = |name: &str| environment.text(name).is_some_and(|value| !value.is_empty());
     // Those that cut rows when they are made narrower, where all others break them.
-    let cuts = is_set("XTERM_VERSION")
-        || ["linux", "rxvt"].iter().any(|cutting| term.starts_with(cutting))
-        || (term.starts_with("screen") && !is_set("TMUX"));
-    TerminalTraits { styles: !is_set("NO_COLOR"), is_dumb: term == "dumb", reflows: !cuts }
+    let cuts = is_set("XTERM_VERSION") || ["linux", "rxvt"].iter().any(|cutting| term.starts_with(cutting));
+    // Screen cuts them; tmux, which may go by its name, breaks them.
+    let is_either = term.starts_with("screen") && !is_set("TMUX");
+    let reflows = (!is_either).then_some(!cuts);
+    TerminalTraits { styles: !is_set("NO_COLOR"), is_dumb: term == "dumb", reflows }
 }
 
 async fn piped(base: CliContext, chat: &str) -> anyhow::Result<()> {
     let console = Arc::new(Console::pipe(std::io::stdout()));
-    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, ChatInput::Script)).await?;
+    let daemon = Box::pin(start(base, ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>))).await?;
     eprintln!("{}", daemon.model());
     let quiet = RestCheck(daemon.idle_watcher(), place(chat));
     let mut terminate = signal(SignalKind::terminate())?;
@@ -140,7 +155,7 @@ async fn relay_script(mut window: AttachedWindow, chat: &str) -> anyhow::Result<
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         ended = pipe(input(), &console, &*window, &ports) => Ok(ended?),
-        () = window.show(frames, &console) => bail!("the Hob that ran here has ended"),
+        () = window.show(frames, &console) => refuse!("the Hob that ran here has ended"; "say again what was not answered"),
         _ = terminate.recv() => Ok(()),
     }
 }
@@ -149,15 +164,8 @@ fn input() -> ScriptInput {
     ScriptInput { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) }
 }
 
-/// Who talks.
-pub(super) enum ChatInput {
-    /// Somebody at the terminal.
-    Person,
-    /// What comes through a pipe.
-    Script,
-}
-
-pub(super) async fn start(base: CliContext, console: Arc<dyn Channel>, visit: ChatInput) -> anyhow::Result<Daemon> {
+/// A daemon in this process; one that somebody else may open windows onto stays.
+pub(super) async fn start(base: CliContext, serves: ServedChannels) -> anyhow::Result<Daemon> {
     let conditions = base.conditions();
     let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,
@@ -166,9 +174,9 @@ pub(super) async fn start(base: CliContext, console: Arc<dyn Channel>, visit: Ch
         redactor: base.redactor,
         data_dir: base.data_dir,
         environment: base.environment,
-        own_channel: Some(console),
+        stays: matches!(serves, ServedChannels::Terminals),
+        serves,
         trial: None,
-        stays: matches!(visit, ChatInput::Person),
         space: Arc::new(SystemSpace),
         conditions,
         clock: Arc::new(SystemClock),
@@ -199,12 +207,15 @@ mod tests {
     #[test]
     fn k2_a_terminal_is_drawn_on_as_it_can_and_as_its_owner_wants() {
         let of = |variables: &[(&'static str, &'static str)]| terminal_style(&Environment::of("/", variables.to_vec()));
-        let usual = TerminalTraits { styles: true, is_dumb: false, reflows: true };
+        let usual = TerminalTraits { styles: true, is_dumb: false, reflows: Some(true) };
         assert_eq!(of(&[("TERM", "xterm-256color")]), usual);
         assert_eq!(of(&[("TERM", "tmux-256color"), ("NO_COLOR", "1")]), TerminalTraits { styles: false, ..usual });
         assert_eq!(of(&[("TERM", "xterm"), ("NO_COLOR", "")]), usual);
-        assert_eq!(of(&[("TERM", "xterm"), ("XTERM_VERSION", "390")]), TerminalTraits { reflows: false, ..usual });
-        assert_eq!(of(&[("TERM", "screen")]), TerminalTraits { reflows: false, ..usual });
+        assert_eq!(
+            of(&[("TERM", "xterm"), ("XTERM_VERSION", "390")]),
+            TerminalTraits { reflows: Some(false), ..usual }
+        );
+        assert_eq!(of(&[("TERM", "screen")]), TerminalTraits { reflows: None, ..usual });
         assert_eq!(of(&[("TERM", "screen"), ("TMUX", "/tmp/x")]), usual);
         assert!(of(&[("TERM", "dumb")]).is_dumb && of(&[]).is_dumb);
     }

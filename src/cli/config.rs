@@ -5,10 +5,11 @@ mod history;
 use std::io::{ErrorKind, IsTerminal as _, Read as _, Write};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Subcommand;
 
 use crate::cli::checked;
+use crate::cli::next_step::{refusal, refuse};
 use crate::daemon::{models, triggers};
 use hob_config::change::{Edit, Secrets};
 use hob_config::edit::{self, EditError};
@@ -80,7 +81,7 @@ struct ConfigFiles {
 impl ConfigFiles {
     fn of(named: Option<&Path>, env: &Environment) -> anyhow::Result<Self> {
         let file = good_configs::place(named, env)
-            .context("no place for a config file is known: set $HOME, or name one with --config")?;
+            .context(refusal!("no place for a config file is known"; "set $HOME, or name one with --config"))?;
         let history = GoodConfigHistory::found(&file, env);
         let colours = std::io::stdout().is_terminal() && env.text("NO_COLOR").is_none();
         Ok(Self { writer: Writer::new(file, env.clone(), triggers::check_beyond_schema), history, colours })
@@ -103,7 +104,7 @@ pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &m
             let off: Vec<SectionOff> = loaded.off.iter().cloned().chain(keyless).collect();
             let told = command::report_text(&loaded, &off, env);
             if !off.is_empty() {
-                bail!("{}", told.trim_end());
+                refuse!("{}", told.trim_end(); "\nset what is missing; `hob config check` says whether it is there");
             }
             told
         }
@@ -142,8 +143,9 @@ fn set(files: &ConfigFiles, key: &str, value: &str) -> anyhow::Result<String> {
 fn change(files: &ConfigFiles, edit: Edit, secrets: Secrets) -> anyhow::Result<String> {
     match files.writer.change(&[edit], secrets, SystemClock.now()) {
         Ok(plan) => Ok(format!("{}: {}\n", files.file().display(), plan.told())),
-        Err(WriteError::Edit(EditError::Secret { key })) => bail!(
-            "{key} is a secret, and the shell keeps what is typed: `hob config set {key} -` reads it from standard input"
+        Err(WriteError::Edit(EditError::Secret { key })) => refuse!(
+            "{key} is a secret, and the shell keeps what is typed";
+            "`hob config set {key} -` reads it from standard input"
         ),
         Err(error) => Err(error.into()),
     }

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
+
+use crate::cli::next_step::refusal;
 use crate::daemon::models::{self, ModelSources};
 use hob_config::Config;
 use hob_config::environment::Environment;
@@ -29,7 +32,7 @@ pub(super) async fn catalog(
 pub(super) fn provider_by_name(catalog: &Catalog, word: &str) -> anyhow::Result<Arc<dyn Provider>> {
     let known = || catalog.labels().map(|(_, label)| label).collect::<Vec<_>>().join(", ");
     let found = catalog.resolve(word).and_then(|label| catalog.get(label));
-    found.ok_or_else(|| anyhow::anyhow!("no model is called {word}; there are: {}", known()))
+    found.with_context(|| refusal!("no model is called {word}"; "name one of {}", known()))
 }
 
 /// An amount of dollars on the command line.

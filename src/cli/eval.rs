@@ -12,6 +12,7 @@ use crate::cli::eval::judge::{CriterionResult, Judge};
 use crate::cli::eval::script::ScriptedModel;
 use crate::cli::eval::trial::TrialContext;
 use crate::cli::exit::{self, SilentExit};
+use crate::cli::next_step::refuse;
 use crate::cli::{load_running_config, runtime, show};
 use hob_agent::replay::tree::Evaluation;
 use hob_config::environment::Environment;
@@ -89,7 +90,7 @@ pub(super) fn run(arguments: EvalArguments, named: Option<&Path>) -> anyhow::Res
     let file = match (make, file) {
         (Some(CaseSource::FromRun { run }), _) => return from_run::run(run, named),
         (None, Some(file)) => file,
-        (None, None) => anyhow::bail!("name a file of cases"),
+        (None, None) => refuse!("no file of cases is named"; "`hob eval FILE`; `hob help eval` says what is in one"),
     };
     let read = std::fs::read_to_string(&file).map_err(|error| format!("it cannot be read: {error}"));
     let cases = match read.and_then(|text| parse(&text)) {
@@ -160,7 +161,7 @@ impl EvalContext<'_> {
     async fn judged(&self, case: &Case, left: Money, judgement: &mut CaseReport) -> anyhow::Result<()> {
         // What is scripted is free.
         if left <= Money::ZERO && case.script.is_empty() {
-            anyhow::bail!("it was not run: the cases before it have used up --max-usd");
+            refuse!("it was not run: the cases before it have used up --max-usd"; "give more");
         }
         let model = self.model(case).await?;
         let came = Box::pin(trial::run(&self.ground, case, model, left)).await?;

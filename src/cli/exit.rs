@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::cli::next_step::missing_step;
 use crate::daemon::error::StartError;
 use hob_config::data_dir::DataDirError;
 use hob_config::load::LoadError;
@@ -38,12 +39,12 @@ impl std::error::Error for SilentExit {}
 #[error("{0}")]
 pub struct Unconfigured(pub String);
 
-/// An error with its causes, each said once: many errors name their cause themselves.
+/// An error with its causes, each said once, as many errors name their cause themselves; and what to do about it.
 pub fn told(error: &anyhow::Error) -> String {
     let causes = error.chain().map(ToString::to_string);
-    causes
-        .reduce(|told, cause| if told.contains(&cause) { told } else { format!("{told}: {cause}") })
-        .unwrap_or_default()
+    let told = causes.reduce(|told, cause| if told.contains(&cause) { told } else { format!("{told}: {cause}") });
+    let next = missing_step(error).map(|next| format!("\nnext: {next}"));
+    told.unwrap_or_default() + &next.unwrap_or_default()
 }
 
 /// The exit code that an error is worth: by the first type in its chain that says more than that something failed.
@@ -109,7 +110,6 @@ mod tests {
         let shown = named.to_string();
         let error = Err::<(), _>(named).context("while starting").unwrap_err();
         assert_eq!(told(&error), format!("while starting: {shown}"));
-        assert_eq!(told(&anyhow::anyhow!("alone")), "alone");
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         let taken = || LockError::Taken { pid: "7".to_owned(), directory: "/d".to_owned() };
         let listen = StartError::Listen { address: "x".to_owned(), source: std::io::ErrorKind::AddrInUse.into() };
         let table: Vec<(anyhow::Error, u8)> = vec![
-            (anyhow::anyhow!("whatever"), FAILED),
+            (anyhow::Error::msg("whatever"), FAILED),
             (DataDirError::Homeless.into(), CONFIG),
             (Unconfigured("no channel".to_owned()).into(), CONFIG),
             (StartError::Config("agent.time_zone".to_owned()).into(), CONFIG),

@@ -2,9 +2,9 @@
 
 use std::io::IsTerminal as _;
 
-use anyhow::bail;
 use clap::{Args, CommandFactory as _};
 
+use crate::cli::next_step::refuse;
 use crate::cli::{Arguments, show};
 use hob_config::environment::Environment;
 use hob_core::domain::capabilities::Capabilities;
@@ -99,7 +99,7 @@ Topics (`hob help TOPIC`): {}
     let mut found = &mut command;
     for name in topic {
         let Some(inner) = found.find_subcommand_mut(name) else {
-            bail!("there is no topic and no command {:?}: `hob help` lists them", topic.join(" "));
+            refuse!("there is no topic and no command {:?}", topic.join(" "); "`hob help` lists them");
         };
         found = inner;
     }

@@ -1,8 +1,9 @@
 //! `hob mail`: logins at the mailboxes of `[mail]` that take no password.
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::Context as _;
 use clap::Subcommand;
 
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{CliContext, runtime, show};
 use crate::daemon::toolset;
 use hob_mail::login::MailLogin;
@@ -45,12 +46,14 @@ fn login(name: &str, base: &CliContext) -> anyhow::Result<MailLogin> {
     let config = &base.loaded.config;
     let Some(own) = config.mail.get(name) else {
         let names: Vec<&str> = config.mail.keys().map(String::as_str).collect();
-        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        bail!("there is no [mail.{name}] in the config; there are: {there}");
+        if names.is_empty() {
+            refuse!("there is no [mail.{name}] in the config, and no other"; "add one, `hob help mail` says how");
+        }
+        refuse!("there is no [mail.{name}] in the config"; "name one of {}", names.join(", "));
     };
-    let login =
-        toolset::mail::login(name, own, config, &base.data_dir).map_err(|why| anyhow!("[mail.{name}] {why}"))?;
-    login.with_context(|| format!("[mail.{name}] has a password; with [mail.{name}.oauth] instead, Hob can log in"))
+    let login = toolset::mail::login(name, own, config, &base.data_dir)
+        .map_err(|why| refusal!("[mail.{name}] {why}"; "mend that section of config.toml"))?;
+    login.with_context(|| refusal!("[mail.{name}] has a password"; "with [mail.{name}.oauth] instead, Hob can log in"))
 }
 
 fn log_in(name: &str, base: &CliContext) -> anyhow::Result<()> {

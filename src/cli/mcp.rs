@@ -9,12 +9,13 @@ mod serve;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context as _;
 use clap::Subcommand;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::cli::mcp::add::NewServer;
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{CliContext, runtime, show};
 use crate::daemon::toolset;
 use crate::daemon::toolset::mcp::settings;
@@ -112,13 +113,18 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
         McpCommand::Logout { name } => login::log_out(server_by_name(&servers, name)?, &base),
         McpCommand::Call { name, tool, arguments } => {
             let server = server_by_name(&servers, name)?;
-            let arguments = serde_json::from_str(arguments).context("the arguments are not a JSON object")?;
+            let arguments = serde_json::from_str(arguments)
+                .context(refusal!("the arguments are not a JSON object"; "write them like '{{\"city\": \"Bonn\"}}'"))?;
             let called = async |place: &ServerContext| {
                 probe::call_tool(server, place, tool, arguments, answer::ask_person).await
             };
             let (text, failed) = runtime()?.block_on(with_server(server, &base, called))?;
             show(&format!("{}\n", base.redactor.redact(&text)))?;
-            if failed { bail!("the call has failed") } else { Ok(()) }
+            if failed {
+                refuse!("the call has failed"; "`hob mcp test {name}` shows what its tools take")
+            } else {
+                Ok(())
+            }
         }
         McpCommand::Serve => serve::serve(&base.data_dir),
         McpCommand::Class { name, tools, as_it_says } => {
@@ -138,8 +144,10 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
 fn server_by_name<'a>(servers: &'a [Settings], name: &str) -> anyhow::Result<&'a Settings> {
     let Some(server) = servers.iter().find(|server| server.name == name) else {
         let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        bail!("there is no [mcp.{name}] in the config; there are: {there}");
+        if names.is_empty() {
+            refuse!("there is no [mcp.{name}] in the config, and no other"; "add one, `hob help mcp` says how");
+        }
+        refuse!("there is no [mcp.{name}] in the config"; "name one of {}", names.join(", "));
     };
     Ok(server)
 }

@@ -3,10 +3,12 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use crate::cli::load_running_config;
+use crate::cli::next_step::{refusal, refuse};
+use crate::cli::progress::Progress;
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
 use hob_config::data_dir::data_dir;
@@ -143,9 +145,9 @@ async fn scopes(reader: &mut Reader, person: Option<&str>) -> anyhow::Result<Vec
 pub(super) async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Result<Scope> {
     match reader.read(async |tx| transfer::users_by_name(tx, name).await).await?.as_slice() {
         [user] => Ok(Scope::Person(*user)),
-        [] => bail!("nobody called {name} has talked with Hob; `hob memory stats` shows who has"),
+        [] => refuse!("nobody called {name} has talked with Hob"; "`hob memory stats` shows who has"),
         several => {
-            bail!("{} people are called {name}; let one of them have another name on their platform", several.len())
+            refuse!("{} people are called {name}", several.len(); "let one of them have another name on their platform")
         }
     }
 }
@@ -153,7 +155,7 @@ pub(super) async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Res
 async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
     let items = ids.iter().map(|id| {
         MemoryItem::parse(id).with_context(|| {
-            format!("{id} is not a name of something remembered: m12 is something said, f7 a fact (`hob memory list`)")
+            refusal!("{id} is not a name of something remembered"; "m12 is something said, f7 a fact (`hob memory list`)")
         })
     });
     let items = items.collect::<anyhow::Result<Vec<_>>>()?;
@@ -168,7 +170,11 @@ async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
         }
     }
     beside.close().await;
-    if missing.is_empty() { Ok(()) } else { bail!("there is no {}", missing.join(", no ")) }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        refuse!("there is no {}", missing.join(", no "); "`hob memory list` shows what there is")
+    }
 }
 
 async fn export(database: &Path, file: Option<&Path>) -> anyhow::Result<()> {
@@ -212,8 +218,10 @@ async fn import(database: &Path, file: &Path, into: ImportTarget) -> anyhow::Res
         ImportTarget::Person(name) => Some(person_named(&mut Reader::open(database).await?, &name).await?),
     };
     let mut beside = BystanderWriter::open(database).await?;
-    let import = ImportLines { lines, into };
-    let imported = beside.write(async |tx| import.run(tx).await).await?;
+    let progress = Progress::begin("Importing");
+    let (all, import) = (lines.len(), ImportLines { lines, into });
+    let imported = beside.write(async |tx| import.run(tx, &|done| progress.count(done, all)).await).await?;
+    drop(progress);
     beside.close().await;
     let imported = imported.map_err(|problems| nothing_imported(&problems))?;
     Ok(show(&render::imported(&imported))?)
@@ -223,5 +231,5 @@ fn nothing_imported(problems: &[line::LineError]) -> anyhow::Error {
     let shown = problems.iter().take(PROBLEMS_MAX).map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let more = problems.len().saturating_sub(PROBLEMS_MAX);
     let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
-    anyhow::anyhow!("nothing was imported:\n{shown}{more}")
+    refusal!("nothing was imported:\n{shown}{more}"; "\nmend these lines, and import the file again").into()
 }

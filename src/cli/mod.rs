@@ -21,6 +21,7 @@ pub mod mail;
 pub mod mcp;
 pub mod memory;
 pub mod models;
+mod next_step;
 mod notify;
 pub mod pair;
 mod progress;

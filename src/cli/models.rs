@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::load_running_config;
+use crate::cli::next_step::refuse;
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::models::{ConfiguredModels, ModelSources, build};
 use hob_config::environment::Environment;
@@ -79,7 +80,7 @@ fn provider_for(models: &ConfiguredModels, word: Option<&str>) -> anyhow::Result
         return Ok(provider);
     }
     let known: Vec<String> = models.catalog.labels().map(|(role, label)| format!("{label} ({role})")).collect();
-    bail!("no model is configured as {meant}; there are: {}", known.join(", "))
+    refuse!("no model is configured as {meant}"; "name one of {}", known.join(", "))
 }
 
 async fn test(provider: &dyn Provider, table: &ModelTable, json: bool) -> anyhow::Result<()> {
@@ -101,6 +102,8 @@ async fn test(provider: &dyn Provider, table: &ModelTable, json: bool) -> anyhow
     }
     match trial.failure {
         None => Ok(()),
-        Some(failure) => bail!("{label} did not pass: {failure}"),
+        Some(failure) => {
+            refuse!("{label} did not pass: {failure}"; "name a larger model, or one made for tools; `hob help models` has more")
+        }
     }
 }

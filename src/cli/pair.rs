@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use crate::cli::load_running_config;
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{runtime, show};
 use crate::daemon::DATABASE;
 use hob_config::data_dir::data_dir;
@@ -61,7 +62,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
             return Ok(show(&render(&shown, is_running))?);
         };
         let code = Code::parse(code)
-            .context("that is not a pairing code: it has eight letters and digits, such as ABCD-EFGH")?;
+            .context(refusal!("that is not a pairing code"; "it has eight letters and digits, such as ABCD-EFGH"))?;
         let role = match arguments.role {
             RoleArgument::Guest => Role::Guest,
             RoleArgument::User => Role::User,
@@ -74,7 +75,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
         match confirmed {
             Some(confirmed) => Ok(show(&paired(&confirmed.pairing, role))?),
             None => {
-                bail!("nobody has that code: codes hold an hour and work once; whoever writes to Hob anew gets another")
+                refuse!("nobody has that code: codes hold an hour and work once"; "whoever writes to Hob anew gets another")
             }
         }
     })

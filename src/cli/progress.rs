@@ -39,9 +39,7 @@ impl Progress {
     /// So many bytes of so many; of none nobody knows how many there are.
     pub(super) fn at(&self, done: u64, all: u64) {
         match &self.bar {
-            Some(bar) if all > 0 => {
-                place(bar, OF_BYTES, done.min(all), all);
-            }
+            Some(bar) if all > 0 => place(bar, OF_BYTES, done.min(all), all),
             Some(_) => {}
             None => {
                 if let Some(line) = line(self.what, done, all, self.quarters.load(Ordering::Relaxed)) {
@@ -60,11 +58,16 @@ impl Progress {
         }
     }
 
-    /// What it is at now.
-    pub(super) fn says(&self, what: String) {
+    /// So many of so many things. Where there is no bar, each quarter is told.
+    pub(super) fn count(&self, done: usize, all: usize) {
+        let (done, all) = (done as u64, all as u64);
         match &self.bar {
-            Some(bar) => bar.set_message(what),
-            None => eprintln!("{what}"),
+            Some(bar) => place(bar, OF_STEPS, done, all),
+            None if quarters(done, all) > self.quarters.load(Ordering::Relaxed) => {
+                self.quarters.store(quarters(done, all), Ordering::Relaxed);
+                eprintln!("{}: {done} of {all}", self.what);
+            }
+            None => {}
         }
     }
 }

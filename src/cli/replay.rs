@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context as _;
 use clap::Args;
 use serde::Serialize;
 
 use crate::cli::configured_models;
 use crate::cli::load_running_config;
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::replay::continuation::{AskArguments, Caps, Continuation, ContinuationRunner};
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
@@ -87,16 +88,20 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
     })?;
     let recorded = match found {
         LoadOutcome::Run(recorded) => recorded,
-        LoadOutcome::LetGo => bail!("{}", phrases::expired_journal_text(run)),
-        LoadOutcome::Nothing { near } => bail!("{}", phrases::no_such_run(run, &near)),
+        LoadOutcome::LetGo => return Err(phrases::expired_journal(run).into()),
+        LoadOutcome::Nothing { near } => return Err(phrases::no_such_run(run, &near).into()),
     };
     if recorded.events.is_empty() && recorded.broken.is_none() {
-        bail!("{}", phrases::forgotten(run));
+        return Err(phrases::forgotten(run).into());
     }
     if verify {
         let verdict = ReplayVerdict::of(&recorded);
         print(&verdict, json, |verdict| render::verdict(run, verdict))?;
-        return if verdict.holds() { Ok(()) } else { bail!("run {run} is not what was recorded") };
+        return if verdict.holds() {
+            Ok(())
+        } else {
+            refuse!("run {run} is not what was recorded"; "`hob replay {run}` shows what was; please report it")
+        };
     }
     if let Some(file) = file {
         let comparison = Comparison { recorded: &recorded, file: &file, json };
@@ -105,7 +110,9 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
     let tree = RunTree::of(&recorded);
     print(&tree, json, render::tree)?;
     match &recorded.broken {
-        Some(broken) => bail!("the journal of run {run} cannot be read from event {} on: {}", broken.seq, broken.what),
+        Some(broken) => {
+            refuse!("the journal of run {run} cannot be read from event {} on: {}", broken.seq, broken.what; "what is before it stands above; `hob doctor --live` checks the whole database")
+        }
         None => Ok(()),
     }
 }
@@ -122,7 +129,8 @@ impl Comparison<'_> {
     fn show(&self, opened: &mut OpenedDatabase, caps: Option<Caps>, runtime: &Runtime) -> anyhow::Result<()> {
         let Self { recorded, file, json } = *self;
         let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-        let misfit = |why| anyhow::anyhow!("{}: {why}", file.display());
+        let misfit =
+            |why| refusal!("{}: {why}", file.display(); "mend that file; `hob help replay` says what it can hold");
         let table = ModelTable::new(&opened.loaded.config.models)?;
         let change = priced(WhatIf::parse(&text).map_err(misfit)?, &table);
         let Some(caps) = caps else {
@@ -163,10 +171,12 @@ async fn material(reader: &mut Reader, recorded: &RecordedRun, system: Option<St
     let unfolded = reader
         .read(async |tx| run_at::read_events(tx, recorded.run, at).await)
         .await?
-        .context("the run is not there any more")?;
-    let wanted = unfolded.fold()?.load_request().context("the run has not begun: there is nothing to ask")?;
+        .context(refusal!("the run is not there any more"; "`hob runs` shows those that are"))?;
+    let wanted = unfolded.fold()?.load_request().context(
+        refusal!("the run has not begun: there is nothing to ask"; "choose one that is over, `hob runs` shows them"),
+    )?;
     let kept = reader.read(async |tx| wanted.load(tx).await).await?;
-    let kept = kept.context("what the run's requests were made of is not kept any more: there is nothing to ask")?;
+    let kept = kept.context(refusal!("what the run's requests were made of is not kept any more: there is nothing to ask"; "choose a newer run"))?;
     Ok(match system {
         Some(system) => PromptInputs { system, ..kept },
         None => kept,

@@ -11,7 +11,7 @@ use crate::cli::exit::Unconfigured;
 use crate::cli::{CliContext, notify, runtime};
 use crate::daemon::error::StartError;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, Daemon, OpenedData, triggers};
+use crate::daemon::{Blueprint, Daemon, OpenedData, ServedChannels, triggers};
 use hob_config::daemon::LogFormat;
 use hob_config::good_configs::fallback::use_good_config;
 use hob_config::load::{LoadNote, LoadedConfig};
@@ -165,7 +165,7 @@ fn blueprint(base: &CliContext, conditions: Conditions) -> Blueprint {
         redactor: base.redactor.clone(),
         data_dir: base.data_dir.clone(),
         environment: base.environment.clone(),
-        own_channel: None,
+        serves: ServedChannels::Configured,
         trial: None,
         stays: true,
         space: Arc::new(SystemSpace),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::bail;
 use clap::Args;
 
+use crate::cli::next_step::refuse;
 use crate::cli::replay::open;
 use crate::cli::{runtime, show, show_json};
 use hob_agent::machine::status::Status;
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: RunsArguments, named: Option<&Path>) -> anyhow::Res
     let list = async |tx: &mut Tx| load::list_runs(tx, session.as_deref(), state.as_deref(), limit).await;
     let runs = runtime()?.block_on(async { anyhow::Ok(open(named).await?.reader.read(list).await?) })?;
     let Some(runs) = runs else {
-        bail!("there is no session {}; `hob runs` shows them all", session.unwrap_or_default());
+        refuse!("there is no session {}", session.unwrap_or_default(); "`hob runs` shows them all");
     };
     if json {
         return show_json(&runs.into_iter().map(RunEntry::from).collect::<Vec<_>>());

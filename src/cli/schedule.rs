@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Subcommand;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::load_running_config;
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::replay::open;
 use crate::cli::{runtime, show};
 use hob_config::environment::Environment;
@@ -65,12 +66,13 @@ pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Res
         }
         ScheduleCommand::Next { when, zone, count } => {
             let zone = match &zone {
-                Some(name) => TimeZone::get(name).with_context(|| format!("there is no time zone {name:?}"))?,
+                Some(name) => TimeZone::get(name)
+                    .with_context(|| refusal!("there is no time zone {name:?}"; "write it like Europe/Berlin"))?,
                 None => household(named)?,
             };
             let rule = match read(&when, &zone, now) {
                 Ok(rule) => rule,
-                Err(error) => bail!("{error}"),
+                Err(error) => refuse!("{error}"; "`hob help schedules` shows what can be said"),
             };
             let next = rule.next_few(&zone, now, usize::from(count));
             let lines: Vec<String> = next.iter().map(|at| render::instant(*at, &zone) + "\n").collect();

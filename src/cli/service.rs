@@ -5,10 +5,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
 use crate::cli::init::setup_environment::Service;
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{checked, show};
 use crate::doctor::rules::service::InstalledUnit;
 use hob_config::data_dir::data_dir;
@@ -87,7 +88,9 @@ impl Manager {
             Self::User => {
                 let config =
                     environment.path("XDG_CONFIG_HOME").or_else(|| Some(environment.path("HOME")?.join(".config")));
-                Ok(config.context("$HOME is not set, so it is not known where your services are")?.join("systemd/user"))
+                Ok(config
+                    .context(refusal!("it is not known where your services are"; "set $HOME"))?
+                    .join("systemd/user"))
             }
         }
     }
@@ -120,9 +123,7 @@ impl Manager {
         }
         match command.args(arguments).output() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                bail!(
-                    "there is no systemctl here: without systemd, have `hob run` started by what starts your services"
-                )
+                refuse!("there is no systemctl here"; "without systemd, have `hob run` started by what starts your services")
             }
             asked => asked.with_context(|| format!("{} could not be started", self.systemctl())),
         }
@@ -135,7 +136,7 @@ impl Manager {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        bail!("`{} {}` failed: {}", self.systemctl(), arguments.join(" "), said.trim())
+        refuse!("`{} {}` failed: {}", self.systemctl(), arguments.join(" "), said.trim(); "`{} status {NAME}` and `hob doctor` say more", self.systemctl())
     }
 }
 
@@ -152,7 +153,7 @@ fn unit(manager: Manager, binary: &Path, config: &Path) -> anyhow::Result<String
 /// A path as systemd reads it: `%` begins a specifier, `$` a variable, and what has blanks stands in quotes.
 fn quoted(path: &Path) -> anyhow::Result<String> {
     let path = path.to_str().filter(|path| !path.contains(['\n', '\r']));
-    let path = path.context("a path with signs that systemd does not take; move it elsewhere")?;
+    let path = path.context(refusal!("a path with signs that systemd does not take"; "move it elsewhere"))?;
     let escaped = path.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
     let plain = escaped.chars().all(|sign| sign.is_alphanumeric() || "/._-+@:".contains(sign));
     Ok(if plain { escaped } else { format!("\"{escaped}\"") })
@@ -193,18 +194,21 @@ fn install(which: &ServiceScope, print: bool, named: Option<&Path>, environment:
     for off in &loaded.off {
         eprintln!("note: {off}");
     }
-    let config = loaded.path.context("there is no config.toml yet: write one, or name it with --config")?;
+    let config = loaded
+        .path
+        .context(refusal!("there is no config.toml yet"; "`hob init` makes one, or name it with --config"))?;
     let config = fs::canonicalize(&config).with_context(|| config.display().to_string())?;
-    let binary = std::env::current_exe().context("it is not known where this binary is")?;
+    let binary = std::env::current_exe()
+        .context(refusal!("it is not known where this binary is"; "start it by its whole path"))?;
     if manager == Manager::System {
         for (what, path, fix) in [
             ("this binary", &binary, "sudo install -m 755 HOB /usr/local/bin/hob"),
             ("the config", &config, "sudo install -D -m 644 config.toml /etc/hob/config.toml"),
         ] {
             if is_at_home(path) {
-                bail!(
-                    "{what} is {}, where the machine's service cannot see it; `{fix}`, or `hob service install --user`",
-                    path.display()
+                refuse!(
+                    "{what} is {}, where the machine's service cannot see it", path.display();
+                    "`{fix}`, or `hob service install --user`"
                 );
             }
         }
@@ -215,7 +219,7 @@ fn install(which: &ServiceScope, print: bool, named: Option<&Path>, environment:
     }
     let present = fs::read_to_string(&file);
     if present.as_ref().is_ok_and(|present| !present.starts_with(OURS)) {
-        bail!("{} is somebody else's unit; move it away first", file.display());
+        refuse!("{} is somebody else's unit", file.display(); "move it away first");
     }
     let is_new = present.is_err();
     // A package's is left as it is: one that starts something else stands before it.
@@ -348,16 +352,14 @@ fn uninstall(which: &ServiceScope, named: Option<&Path>, environment: &Environme
     let (manager, file) = place(which, environment)?;
     match fs::read_to_string(&file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            bail!("{} is not there: nothing is installed", file.display());
+            refuse!("{} is not there: nothing is installed", file.display(); "`hob service install` does it");
         }
         present if !present.as_ref().is_ok_and(|present| present.starts_with(OURS)) => {
-            bail!("{} is somebody else's unit, and stays", file.display());
+            refuse!("{} is somebody else's unit, and stays", file.display(); "remove it by hand");
         }
         _ if file.starts_with(PACKAGED) => {
             let file = file.display();
-            bail!(
-                "{file} came with a package: `apt remove hob` takes it away, `systemctl disable --now hob` only stops it"
-            );
+            refuse!("{file} came with a package"; "`apt remove hob` takes it away, `systemctl disable --now hob` only stops it");
         }
         _ => {}
     }
@@ -375,11 +377,11 @@ fn uninstall(which: &ServiceScope, named: Option<&Path>, environment: &Environme
 fn status(which: &ServiceScope, environment: &Environment) -> anyhow::Result<()> {
     let (manager, file) = place(which, environment)?;
     if !file.exists() {
-        bail!("{} is not there: nothing is installed; `hob service install` does it", file.display());
+        refuse!("{} is not there: nothing is installed", file.display(); "`hob service install` does it");
     }
     let output = manager.ask(&["show", NAME, &format!("--property={PROPERTIES}")])?;
     if !output.status.success() {
-        bail!("`{} show {NAME}` failed: {}", manager.systemctl(), String::from_utf8_lossy(&output.stderr).trim());
+        refuse!("`{} show {NAME}` failed: {}", manager.systemctl(), String::from_utf8_lossy(&output.stderr).trim(); "`{} status {NAME}` says more", manager.systemctl());
     }
     let mut told = vec![format!("Unit: {}", file.display())];
     told.extend(String::from_utf8_lossy(&output.stdout).lines().map(|line| line.replacen('=', ": ", 1)));

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context as _;
 use clap::Subcommand;
 use jiff::Timestamp;
 
+use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, base, runtime, show};
 use crate::daemon::DATABASE;
 use hob_core::domain::clock::{Clock as _, SystemClock};
@@ -158,7 +159,7 @@ fn on_this_machine(path: &Path) -> anyhow::Result<Bundle> {
         return Ok(Bundle::of_folder(path)?);
     }
     if metadata.len() > ARCHIVE_BYTES_MAX {
-        bail!("{told} is longer than {} MiB", ARCHIVE_BYTES_MAX >> 20);
+        refuse!("{told} is longer than {} MiB", ARCHIVE_BYTES_MAX >> 20; "take out of it what the skill does not need");
     }
     let bytes = std::fs::read(path).with_context(|| format!("{told} cannot be read"))?;
     Ok(Bundle::of_bytes(&bytes, None)?)

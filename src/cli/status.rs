@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;
 
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
 use crate::daemon::backups::folder;
@@ -37,7 +38,8 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
     let environment = Environment::of_process();
     let data_dir = data_dir_if_known(named, &environment)?;
     let report: StatusReport = match ask(&data_dir, "/status", WITHIN) {
-        Ok(answer) => serde_json::from_str(&answer.body).context("the Hob that runs is another version")?,
+        Ok(answer) => serde_json::from_str(&answer.body)
+            .context(refusal!("the Hob that runs is another version"; "restart it"))?,
         Err(AskError::NotRunning) => {
             // A broken config tells less, but keeps nobody from looking.
             let loaded = load(named, &environment);
@@ -72,8 +74,9 @@ fn offline_status(config: &Config, places: StatusPaths) -> anyhow::Result<Status
     let mut report = offline_report(&places, now);
     report.books = books;
     if let Some(pid) = holder(&places.data_dir)? {
-        anyhow::bail!(
-            "Hob runs (pid {pid}), but its socket is not there: it starts or stops just now, or its log says why"
+        refuse!(
+            "Hob runs (pid {pid}), but its socket is not there: it starts or stops just now, or its log says why";
+            "try again in a moment"
         );
     }
     Ok(report)

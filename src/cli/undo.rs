@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{anyhow, bail};
-
+use crate::cli::next_step::refuse;
 use crate::cli::{load_running_config, show};
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
@@ -27,13 +26,13 @@ pub(super) fn run(named: Option<&Path>) -> anyhow::Result<()> {
     let directory = data_dir(&load_running_config(named, &environment)?.config.state, &environment)?;
     match request_change(&directory, PATH, WITHIN) {
         Ok(answer) if answer.status == 200 => Ok(show(&format!("{}\n", answer.body))?),
-        Ok(answer) => bail!("{}", answer.body),
+        Ok(answer) => refuse!("{}", answer.body; "`hob help undo` says what can be undone"),
         Err(AskError::NotRunning) => {
             // Nobody starts meanwhile and changes the workspace as well.
             let lock = DataLock::take(&directory)?;
             // A draft knows its own folders.
             let drafts = Drafts::new(&directory, &Workspace::of(&directory));
-            let undone = drafts.undo_last(None, SystemClock.now()).map_err(|error| anyhow!(error))?;
+            let undone = drafts.undo_last(None, SystemClock.now())?;
             drop(lock);
             Ok(show(&format!("{undone}\n"))?)
         }

@@ -4,11 +4,12 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use url::{Host, Url};
 
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{qr, runtime, show};
 use crate::daemon::DATABASE;
 use hob_config::data_dir::data_dir_if_known;
@@ -129,12 +130,15 @@ fn is_local_link(link: &str) -> bool {
 pub(super) fn page(directory: &Path) -> anyhow::Result<String> {
     let answer = match ask(directory, "/page", WITHIN) {
         Ok(answer) => answer,
-        Err(AskError::NotRunning) => bail!("Hob is not running: the page is served by `hob run`"),
+        Err(AskError::NotRunning) => refuse!("Hob is not running"; "the page is served by `hob run`"),
         Err(error) => return Err(error.into()),
     };
-    let told: PageAddress = serde_json::from_str(&answer.body).context("the Hob that runs is another version")?;
-    told.at
-        .context("this Hob serves no page: [server] listen is `off`, or the port is somebody else's, as its log says")
+    let told: PageAddress =
+        serde_json::from_str(&answer.body).context(refusal!("the Hob that runs is another version"; "restart it"))?;
+    told.at.context(
+        refusal!("this Hob serves no page: [server] listen is `off`, or the port is somebody else's, as its log says";
+            "set another with `hob config set server.listen ADDRESS`, and restart Hob"),
+    )
 }
 
 fn role(viewer: bool) -> PageRole {
@@ -148,7 +152,7 @@ async fn tokens(beside: &mut BystanderWriter, command: TokenCommand, now: Timest
             let (role, hash) = (role(viewer), hash(key.expose()));
             let add = async |tx: &mut Tx| web_access::add_token(tx, &name, role.as_str(), &hash, now).await;
             if !beside.write(add).await? {
-                bail!("there is a key called {name:?} already: `hob web token remove {name}` takes it back");
+                refuse!("there is a key called {name:?} already"; "`hob web token remove {name}` takes it back");
             }
             Ok(format!("{}\nIt is shown only now. Programs send it as `Authorization: Bearer KEY`.\n", key.expose()))
         }
@@ -164,7 +168,7 @@ async fn tokens(beside: &mut BystanderWriter, command: TokenCommand, now: Timest
         }
         TokenCommand::Remove { name } => {
             if !beside.write(async |tx| web_access::remove_token(tx, &name).await).await? {
-                bail!("there is no key called {name:?}");
+                refuse!("there is no key called {name:?}"; "`hob web token list` shows them");
             }
             Ok(format!("{name} opens nothing any more.\n"))
         }

@@ -16,7 +16,9 @@ use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::terminal_windows::TerminalWindows;
 use crate::daemon::toolset::home::HomeHandle;
 use crate::daemon::toolset::{self, ToolDependencies};
-use crate::daemon::{Blueprint, background, backups, config_mapping, email_policy, memory, models, trial};
+use crate::daemon::{
+    Blueprint, ServedChannels, background, backups, config_mapping, email_policy, memory, models, trial,
+};
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::{self, PromptSettings};
 use hob_agent::quota::QuotaChecker;
@@ -145,7 +147,11 @@ pub(super) fn channels(
     let adapters = connected.iter().map(|connected| Arc::clone(&connected.adapter) as Arc<dyn Channel>);
     let page = own.page.clone().map(|page| page as Arc<dyn Channel>);
     let windows = own.windows.clone().map(|windows| windows as Arc<dyn Channel>);
-    blueprint.own_channel.iter().cloned().chain(adapters).chain(page).chain(windows).collect()
+    let brought = match &blueprint.serves {
+        ServedChannels::Own(channel) => Some(Arc::clone(channel)),
+        ServedChannels::Configured | ServedChannels::Terminals => None,
+    };
+    brought.into_iter().chain(adapters).chain(page).chain(windows).collect()
 }
 
 /// What kinds of runs can be answered with these.

@@ -75,7 +75,7 @@ pub(super) struct ConnectedAccount {
 
 /// Every account of the config; `is_served`: Hob listens for calls. With a channel of the caller's own there are none.
 pub(super) fn connect_accounts(blueprint: &Blueprint, is_served: bool) -> Result<Vec<ConnectedAccount>, StartError> {
-    if blueprint.own_channel.is_some() {
+    if !blueprint.serves.is_configured() {
         return Ok(Vec::new());
     }
     let all = connectors(&blueprint.config, is_served)?.into_iter();

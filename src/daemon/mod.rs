@@ -55,7 +55,7 @@ use crate::daemon::idle::IdleWatcher;
 use crate::daemon::reload::running::CurrentConfig;
 use crate::daemon::reload::{Reloader, StartupParts};
 use crate::daemon::shutdown::{FLUSH, ShutdownStages, ended};
-use crate::daemon::terminal_windows::TerminalWindows;
+use crate::daemon::terminal_windows::{TerminalWindows, WindowDesk};
 use crate::daemon::trial::Trial;
 use hob_agent::write_off;
 use hob_config::Config;
@@ -87,6 +87,25 @@ const CLOSE: Duration = Duration::from_millis(500);
 /// The database's file in the data directory.
 pub const DATABASE: &str = "hob.db";
 
+/// Where people reach this Hob.
+#[derive(Clone)]
+pub enum ServedChannels {
+    /// On the channels of the config and the page, and at terminals.
+    Configured,
+    /// At terminals alone: those of the config stay off.
+    Terminals,
+    /// On this one alone, which the caller brings.
+    Own(Arc<dyn Channel>),
+}
+
+impl ServedChannels {
+    /// Whether the config says where; otherwise somebody sits here.
+    #[must_use]
+    pub fn is_configured(&self) -> bool {
+        matches!(self, Self::Configured)
+    }
+}
+
 /// What a daemon is built from.
 #[derive(Clone)]
 pub struct Blueprint {
@@ -102,8 +121,7 @@ pub struct Blueprint {
     pub redactor: Redactor,
     /// The process's environment: keys for models.
     pub environment: Environment,
-    /// Channels that the caller brings; with one, those of the config stay off.
-    pub own_channel: Option<Arc<dyn Channel>>,
+    pub serves: ServedChannels,
     /// It is only tried: nothing of it reaches the outside.
     pub trial: Option<Trial>,
     /// Whether it stays: who is there for a moment only fetches nothing.
@@ -124,6 +142,7 @@ pub struct Daemon {
     store: Store,
     model: String,
     idle: Arc<Notify>,
+    windows: Option<Arc<TerminalWindows>>,
     shutdown: ShutdownStages,
     current: CurrentConfig,
     _lock: Arc<DataLock>,
@@ -190,12 +209,13 @@ impl Daemon {
         let connected = connect_accounts(blueprint, page.is_some())?;
         let idle: Arc<Notify> = Arc::default();
         let watch = IdleWatcher::new(store.clone(), Arc::clone(&idle));
-        // Whoever brings a terminal is at it; others may come to a Hob that serves.
-        let windows = blueprint
-            .own_channel
-            .is_none()
-            .then(|| Arc::new(TerminalWindows::new(watch, Arc::clone(&blueprint.clock))));
-        let own = OwnChannels { page, windows };
+        let windows = match &blueprint.serves {
+            ServedChannels::Own(_) => None,
+            ServedChannels::Configured | ServedChannels::Terminals => {
+                Some(Arc::new(TerminalWindows::new(watch, Arc::clone(&blueprint.clock))))
+            }
+        };
+        let own = OwnChannels { page, windows: windows.clone() };
         let channels = channels(blueprint, &connected, &own);
         let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
@@ -235,7 +255,7 @@ impl Daemon {
         Box::pin(reloader.begin(listener)).await?;
         background::try_sandbox(shutdown, sandbox);
         let (store, shutdown) = (store.clone(), shutdown.clone());
-        Ok(Self { router, store, model, idle, shutdown, current, _lock: Arc::clone(lock) })
+        Ok(Self { router, store, model, idle, windows, shutdown, current, _lock: Arc::clone(lock) })
     }
 
     /// Which model answers, why, and how to change it.
@@ -251,6 +271,13 @@ impl Daemon {
     /// Takes messages in.
     pub fn router(&self) -> Arc<Router> {
         Arc::clone(&self.router)
+    }
+
+    /// Where windows are opened; none: it serves one channel that is its caller's.
+    #[must_use]
+    pub fn windows(&self) -> Option<WindowDesk> {
+        let windows = Arc::clone(self.windows.as_ref()?);
+        Some(WindowDesk { windows, router: self.router(), stop: self.shutdown.silence.clone() })
     }
 
     /// Tells when a conversation has come to rest.

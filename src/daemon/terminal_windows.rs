@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::daemon::idle::IdleWatcher;
 use crate::daemon::terminal_windows::asker::WindowAsker;
 use hob_console::place;
-use hob_core::domain::channel::{Channel, FetchError, IdleReason, Intake as _, Progress, UpdateOutcome};
+use hob_core::domain::channel::{Channel, FetchError, IdleReason, Intake as _, IntakeError, Progress, UpdateOutcome};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::ids::{OutboxId, RunId};
@@ -220,12 +220,90 @@ impl Channel for TerminalWindows {
     }
 }
 
-/// What the routes work with.
+/// Where windows are opened, and what is said in them is handed in: over the socket, or in this process.
 #[derive(Clone)]
-struct RouteState {
-    windows: Arc<TerminalWindows>,
-    router: Arc<Router>,
-    stop: CancellationToken,
+pub struct WindowDesk {
+    pub(super) windows: Arc<TerminalWindows>,
+    pub(super) router: Arc<Router>,
+    pub(super) stop: CancellationToken,
+}
+
+impl WindowDesk {
+    /// Opens a window. What it is told ends when it is given up, or with Hob.
+    pub async fn open(&self, chat: &str) -> mpsc::Receiver<WindowFrame> {
+        let (frames, waiting) = self.windows.open(chat);
+        for id in waiting {
+            if let Err(error) = self.router.retry_delivery(id).await {
+                tracing::warn!(outbox = %id, %error, "what waited for a terminal waits on");
+            }
+        }
+        frames
+    }
+
+    /// Hands a message in.
+    ///
+    /// # Errors
+    /// When its file has no form, or it cannot be stored.
+    pub async fn say(&self, chat: &str, said: WindowMessage) -> Result<MessageOutcome, NotTaken> {
+        let handle = format!("{chat}/{}", said.id);
+        let mut attachments = Vec::new();
+        let named = said.file.as_ref().map(|(name, _)| format!("[{name}] ")).unwrap_or_default();
+        let asked = WindowFrame::Asked { window: said.window, text: named + &said.text };
+        if let Some((name, content)) = said.file {
+            let bytes = STANDARD.decode(content)?;
+            attachments.push(Attachment { handle: handle.clone(), name, bytes: Some(bytes.len() as u64) });
+            lock(&self.windows.files).insert(handle.clone(), bytes);
+        }
+        let inbound = Inbound {
+            conversation: place(chat),
+            external_id: said.id,
+            sender: Sender { external_id: hob_console::LOCAL.to_owned(), name: said.name },
+            happening: InboundEvent::Posted { text: said.text },
+            sent_at: self.windows.clock.now(),
+            attachments,
+            metadata: MessageMetadata::default(),
+        };
+        // Before it is taken in: no answer may be shown ahead of it.
+        self.windows.show(chat, &asked);
+        let taken = self.router.accept(inbound).await;
+        lock(&self.windows.files).remove(&handle);
+        Ok(match taken? {
+            UpdateOutcome::Committed => MessageOutcome::Committed,
+            UpdateOutcome::Duplicate => MessageOutcome::Duplicate,
+            UpdateOutcome::Ignored => MessageOutcome::Ignored,
+        })
+    }
+
+    /// Waits until the conversation has come to rest, and says so behind all that was said in it.
+    ///
+    /// # Errors
+    /// When Hob stops, or no window is open.
+    pub async fn rest(&self, chat: &str, asked: u64) -> Result<(), NoRest> {
+        let here = place(chat);
+        tokio::select! {
+            () = self.windows.rest.at_rest(&here) => {}
+            () = self.stop.cancelled() => return Err(NoRest::Stopping),
+        }
+        if self.windows.show(chat, &WindowFrame::Rested { asked }) { Ok(()) } else { Err(NoRest::Unseen) }
+    }
+}
+
+/// It was not said that a conversation is at rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoRest {
+    #[error("Hob stops")]
+    Stopping,
+    #[error("no window is open")]
+    Unseen,
+}
+
+/// What was said was not taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTaken {
+    #[error("the file cannot be read: {0}")]
+    File(#[from] base64::DecodeError),
+    #[error("{0}")]
+    Intake(#[from] IntakeError),
 }
 
 /// The routes. Only for the socket: whoever may use that may do anything with the data.
@@ -238,18 +316,13 @@ pub(super) fn routes(windows: Arc<TerminalWindows>, router: Arc<Router>, stop: C
         .route("/terminal/{chat}/say", post(say))
         .route("/terminal/{chat}/rest/{asked}", post(rest))
         .layer(DefaultBodyLimit::max(MESSAGE_BYTES_MAX))
-        .with_state(RouteState { windows, router, stop })
+        .with_state(WindowDesk { windows, router, stop })
         .merge(clients)
 }
 
 /// Opens a window; the answer ends with it, or with Hob.
-async fn open(State(desk): State<RouteState>, Path(chat): Path<String>) -> Body {
-    let (frames, waiting) = desk.windows.open(&chat);
-    for id in waiting {
-        if let Err(error) = desk.router.retry_delivery(id).await {
-            tracing::warn!(outbox = %id, %error, "what waited for a terminal waits on");
-        }
-    }
+async fn open(State(desk): State<WindowDesk>, Path(chat): Path<String>) -> Body {
+    let frames = desk.open(&chat).await;
     let stop = desk.stop;
     let told = futures::stream::unfold((frames, stop), async |(mut frames, stop)| {
         let frame = tokio::select! {
@@ -270,48 +343,25 @@ fn line(frame: &WindowFrame) -> String {
 
 /// Hands a message in.
 async fn say(
-    State(desk): State<RouteState>,
+    State(desk): State<WindowDesk>,
     Path(chat): Path<String>,
     Json(said): Json<WindowMessage>,
 ) -> Result<Json<MessageOutcome>, (StatusCode, String)> {
-    let handle = format!("{chat}/{}", said.id);
-    let mut attachments = Vec::new();
-    let named = said.file.as_ref().map(|(name, _)| format!("[{name}] ")).unwrap_or_default();
-    let asked = WindowFrame::Asked { window: said.window, text: named + &said.text };
-    if let Some((name, content)) = said.file {
-        let bytes = STANDARD.decode(content).map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
-        attachments.push(Attachment { handle: handle.clone(), name, bytes: Some(bytes.len() as u64) });
-        lock(&desk.windows.files).insert(handle.clone(), bytes);
-    }
-    let inbound = Inbound {
-        conversation: place(&chat),
-        external_id: said.id,
-        sender: Sender { external_id: hob_console::LOCAL.to_owned(), name: said.name },
-        happening: InboundEvent::Posted { text: said.text },
-        sent_at: desk.windows.clock.now(),
-        attachments,
-        metadata: MessageMetadata::default(),
-    };
-    // Before it is taken in: no answer may be shown ahead of it.
-    desk.windows.show(&chat, &asked);
-    let taken = desk.router.accept(inbound).await;
-    lock(&desk.windows.files).remove(&handle);
-    match taken {
-        Ok(UpdateOutcome::Committed) => Ok(Json(MessageOutcome::Committed)),
-        Ok(UpdateOutcome::Duplicate) => Ok(Json(MessageOutcome::Duplicate)),
-        Ok(UpdateOutcome::Ignored) => Ok(Json(MessageOutcome::Ignored)),
-        Err(error) => Err((StatusCode::SERVICE_UNAVAILABLE, error.0)),
-    }
+    desk.say(&chat, said).await.map(Json).map_err(|error| {
+        let status = match &error {
+            NotTaken::File(_) => StatusCode::BAD_REQUEST,
+            NotTaken::Intake(_) => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        (status, error.to_string())
+    })
 }
 
-/// Waits until the conversation has come to rest, and says so behind all that was said in it.
-async fn rest(State(desk): State<RouteState>, Path((chat, asked)): Path<(String, u64)>) -> StatusCode {
-    let here = place(&chat);
-    tokio::select! {
-        () = desk.windows.rest.at_rest(&here) => {}
-        () = desk.stop.cancelled() => return StatusCode::SERVICE_UNAVAILABLE,
+async fn rest(State(desk): State<WindowDesk>, Path((chat, asked)): Path<(String, u64)>) -> StatusCode {
+    match desk.rest(&chat, asked).await {
+        Ok(()) => StatusCode::NO_CONTENT,
+        Err(NoRest::Stopping) => StatusCode::SERVICE_UNAVAILABLE,
+        Err(NoRest::Unseen) => StatusCode::GONE,
     }
-    if desk.windows.show(&chat, &WindowFrame::Rested { asked }) { StatusCode::NO_CONTENT } else { StatusCode::GONE }
 }
 
 #[cfg(test)]

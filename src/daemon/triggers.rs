@@ -60,7 +60,7 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Prep
     let owners = store.read(async |tx| owners(tx, &config_mapping::access(config)).await).await?;
     begins.declared = declared(blueprint, &owners)?;
     begins.webhooks = webhooks(config, &owners);
-    begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.own_channel.is_none());
+    begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.serves.is_configured());
     let is_wanted = !config.schedule.is_empty() || !config.webhooks.is_empty() || config.heartbeat.is_some();
     begins.waits_for_owner = is_wanted && trigger_owner(config, &owners, TriggerTarget::default()).is_none();
     Ok(begins)
@@ -141,7 +141,7 @@ pub(super) async fn owners(tx: &mut Tx, access: &AccessList) -> Result<Vec<(Stri
 /// or by `hob pair`: whoever reads the log is not let in by it.
 pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> Result<(), StartError> {
     let code = Code::new(|| blueprint.rng.next_u64());
-    let is_served = blueprint.own_channel.is_none() && blueprint.config.has_channel();
+    let is_served = blueprint.serves.is_configured() && blueprint.config.has_channel();
     let is_wanted = is_served && !router.config().access.has_owner();
     let first = code.clone();
     if router.store.write(async move |tx| pairing::codes::set_first_owner_code(tx, &first, is_wanted).await).await? {

@@ -34,7 +34,7 @@ const BACKLOG: u32 = 128;
 pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener>, StartError> {
     let listens = blueprint.config.server.listens(&blueprint.environment).filter(|_| blueprint.stays);
     // Who sits at the terminal has no page unless the config says so.
-    let listens = listens.filter(|listens| listens.asked_for || blueprint.own_channel.is_none());
+    let listens = listens.filter(|listens| listens.asked_for || blueprint.serves.is_configured());
     let Some(ListenAddress { address, asked_for }) = listens else { return Ok(None) };
     match bind(&address).await {
         Ok(listener) => Ok(Some(listener)),
@@ -82,7 +82,7 @@ fn has_inbound_calls(config: &Config) -> bool {
 
 /// The page's side of its conversations; none: Hob does not listen, or somebody sits at the terminal.
 pub(super) fn page_channel(blueprint: &Blueprint, listener: Option<&TcpListener>) -> Option<Arc<PageChannel>> {
-    let is_served = listener.is_some() && blueprint.own_channel.is_none();
+    let is_served = listener.is_some() && blueprint.serves.is_configured();
     is_served.then(|| Arc::new(PageChannel::new(Arc::clone(&blueprint.clock))))
 }
 

@@ -18,6 +18,19 @@ async fn ran(home: &TempDir, arguments: &[&str]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
+#[tokio::test]
+async fn f6_an_import_says_how_far_it_is() {
+    let home = home("openclaw").await;
+    let import = hob(home.path(), &["import", "openclaw", "--apply", "--house"]).output();
+    let told = String::from_utf8(within("end of the command", import).await.unwrap().stderr).unwrap();
+    insta::assert_snapshot!(told, @r"
+    Importing: 2 of 5
+    Importing: 3 of 5
+    Importing: 4 of 5
+    Importing: 5 of 5
+    ");
+}
+
 async fn import(home: &TempDir, arguments: &[&str]) -> String {
     ran(home, &[&["import"], arguments].concat()).await.unwrap()
 }

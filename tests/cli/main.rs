@@ -6,6 +6,7 @@ mod backup;
 mod bench;
 mod config;
 mod doctor;
+mod errors;
 mod eval;
 mod import;
 mod init;

@@ -176,7 +176,7 @@ async fn a_test_speaks_json_and_knows_aliases() {
     let output = house.models(&["test", "nobody"]).await;
     assert_eq!(output.status.code(), Some(1));
     let told = stderr(&output);
-    assert!(told.contains("no model is configured as nobody; there are: openai-compatible/fake (primary)"), "{told}");
+    assert!(told.contains("no model is configured as nobody: name one of openai-compatible/fake (primary)"), "{told}");
 }
 
 #[tokio::test]

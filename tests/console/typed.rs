@@ -22,7 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{Echo, destination, reply};
 use hob_config::environment::Environment;
 
-const LOOK: TerminalTraits = TerminalTraits { styles: true, is_dumb: false, reflows: true };
+const LOOK: TerminalTraits = TerminalTraits { styles: true, is_dumb: false, reflows: Some(true) };
 const DATA: &str = "HOB_CONSOLE_TEST_DATA";
 
 /// Answers by streaming; `work` stays busy until `/stop`; `fail` is not stored the first time.

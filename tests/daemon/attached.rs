@@ -1,5 +1,6 @@
 //! `hob chat` and `hob ask` beside a running Hob: windows onto the same house.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -136,6 +137,45 @@ async fn f7_k2_a_person_at_a_window_sees_a_reply_grow() {
     assert!(house.model.requests().last().unwrap().last_text().contains("note.txt"));
     house.stop().await;
     person.sees("the Hob that ran here has ended").await;
+}
+
+#[tokio::test]
+async fn f7_k2_windows_open_onto_a_chat_without_a_service() {
+    let house = House::new().await;
+    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
+    let mut first = Person::sit_down(&house);
+    first.sees("openai-compatible/fake answers").await;
+    first.sees("> ").await;
+    let mode = std::fs::metadata(house.path("data/hob.sock")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut second = Person::sit_down(&house);
+    second.sees("a window onto the Hob that runs here").await;
+    second.sees("> ").await;
+    second.types("hello\r").await;
+    second.sees("You said hello").await;
+    // As at a service, each shows what is asked and said in the other.
+    first.sees("> hello").await;
+    first.sees("You said hello").await;
+    first.types("good day\r").await;
+    first.sees("You said good day").await;
+    second.sees("> good day").await;
+    second.sees("You said good day").await;
+    // A file, by whoever runs it; a question beside it; another conversation, of which neither hears.
+    std::fs::write(house.path("note.txt"), "the gate is green").unwrap();
+    first.types("/attach note.txt what is it\r").await;
+    second.sees("[note.txt] what is it").await;
+    assert!(asked(&house, &["by", "the", "way"]).await.1.contains("You said by the way"));
+    second.sees("You said by the way").await;
+    assert_eq!(asked(&house, &["--new", "elsewhere"]).await, (Some(0), "You said elsewhere\n".to_owned()));
+    second.types("bye\r").await;
+    first.sees("You said bye").await;
+    assert!(!first.has_seen("elsewhere"));
+    // With the first, the Hob ends; the next runs one itself.
+    first.types("\u{4}").await;
+    second.sees("the Hob that ran here has ended: `hob chat` again").await;
+    let mut next = Person::sit_down(&house);
+    next.sees("openai-compatible/fake answers").await;
+    house.nothing_refused();
 }
 
 #[tokio::test]

@@ -140,5 +140,5 @@ async fn a_server_is_looked_at_from_the_command_line() {
         failed.starts_with("hob: the MCP server t: the connection broke off: ") && failed.contains("no such database"),
         "{failed}"
     );
-    insta::assert_snapshot!(run(&["mcp", "test", "u"]).await, @"hob: there is no [mcp.u] in the config; there are: s, t");
+    insta::assert_snapshot!(run(&["mcp", "test", "u"]).await, @"hob: there is no [mcp.u] in the config: name one of s, t");
 }

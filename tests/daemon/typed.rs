@@ -34,6 +34,10 @@ impl Person {
         self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).await.unwrap();
     }
 
+    pub(crate) fn has_seen(&self, text: &str) -> bool {
+        self.seen.contains(text)
+    }
+
     /// Reads the screen until `text` is on it, behind what was seen before.
     pub(crate) async fn sees(&mut self, text: &str) {
         let mut news = Vec::new();

@@ -129,9 +129,10 @@ impl<'a> DocumentCheck<'a> {
 
     fn unknown(&mut self, at: &str, key: &str, line: usize, fields: &[KeyShape]) {
         let here = key_path::child(at, key);
-        let fix = if let Some(near) = nearest(key, fields.iter().map(|field| field.name.as_str())) {
-            self.broken.insert(key_path::child(at, near));
-            format!("did you mean `{near}`?")
+        let near = near_names(key, fields.iter().map(|field| field.name.as_str()));
+        let fix = if !near.is_empty() {
+            self.broken.extend(near.iter().map(|near| key_path::child(at, near)));
+            format!("did you mean `{}`?", near.join("` or `"))
         } else if let Some(elsewhere) = find(self.root, "", key).filter(|elsewhere| *elsewhere != here) {
             format!("did you mean `{elsewhere}`?")
         } else {
@@ -284,10 +285,19 @@ pub(super) fn expected(shape: &ValueShape) -> String {
     }
 }
 
-/// The known name that `typed` is most likely to mean, if any is near.
+/// The known name that `typed` is most likely to mean, if one is near.
 pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = near_names(typed, known);
+    near.first().copied().filter(|_| near.len() == 1)
+}
+
+/// More names than this that end alike say nothing.
+const ENDS_MAX: usize = 3;
+
+/// The known names that `typed` may mean: the nearest, or those that end so.
+fn near_names<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     if typed.len() > 64 {
-        return None;
+        return Vec::new();
     }
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     let typed = plain(typed);
@@ -298,10 +308,13 @@ pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> 
         .map(|name| (strsim::damerau_levenshtein(&typed, &plain(name)), *name))
         .filter(|(distance, name)| *distance <= allowed(name))
         .min_by_key(|(distance, _)| *distance);
-    // `password` is the end of one name alone: of `imap_password`.
-    let mut ends = known.iter().filter(|name| name.strip_suffix(&*typed).is_some_and(|rest| rest.ends_with('_')));
-    let end = ends.next().filter(|_| ends.next().is_none());
-    written.map(|(_, name)| name).or(end.copied())
+    if let Some((_, name)) = written {
+        return vec![name];
+    }
+    // `password` is the end of `imap_password`, and of `smtp_password`.
+    let ends = known.into_iter().filter(|name| name.strip_suffix(&*typed).is_some_and(|rest| rest.ends_with('_')));
+    let ends: Vec<&str> = ends.collect();
+    if ends.len() > ENDS_MAX { Vec::new() } else { ends }
 }
 
 /// The place of the first key of this name in the sections below.

@@ -15,6 +15,7 @@ use hob_core::domain::inbound::{
 use hob_core::domain::rng::Rng;
 
 mod attach;
+mod identity;
 pub mod interact;
 pub mod page;
 pub mod pipe;

@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::ConsoleError;
+use crate::identity;
 use crate::page::{LiveRegion, PagePiece, PageStyle, PrinterCommand, Size, TerminalPage};
 use hob_core::domain::lock::lock;
 
@@ -65,7 +66,8 @@ impl Terminal {
         }
         let page = match editor.create_external_printer().ok().filter(|_| !look.is_dumb) {
             Some(mut printer) => {
-                let style = PageStyle::AbovePrompt { styles: look.styles, reflows: look.reflows };
+                let reflows = look.reflows.unwrap_or_else(identity::is_tmux);
+                let style = PageStyle::AbovePrompt { styles: look.styles, reflows };
                 TerminalPage::start(style, size, move |rows| printer.print(rows).map_err(io::Error::other))
             }
             None => TerminalPage::start(PageStyle::Plain, size, |text| {
@@ -151,8 +153,8 @@ pub struct TerminalTraits {
     pub styles: bool,
     /// It knows no cursor movements.
     pub is_dumb: bool,
-    /// Made narrower, it breaks the rows that are there.
-    pub reflows: bool,
+    /// Made narrower, it breaks the rows that are there; none: it is asked.
+    pub reflows: Option<bool>,
 }
 
 /// How large the terminal is now.

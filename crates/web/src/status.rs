@@ -367,7 +367,7 @@ mod tests {
         insta::assert_snapshot!(seen, @r"
         Hob is not running (this is hob 0; `hob run` starts it); its database says:
         config: none
-        database: no answer
+        database: none yet; `hob init` sets Hob up, `hob chat` talks with it here
         backup: 5 min ago
         data: /d (cannot be asked)
         ");

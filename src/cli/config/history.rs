@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use similar::{ChangeTag, TextDiff};
 
 use crate::cli::config::ConfigFiles;
+use crate::cli::next_step::{refusal, refuse};
 use hob_config::edit;
 use hob_config::good_configs::KeptConfig;
 use hob_config::writer::snapshot::FileSnapshot;
@@ -56,7 +57,7 @@ pub(super) fn roll_back(
         let kept = kept_config(files, number, now.text())?;
         let good = kept.good.text.expose();
         if now.text() == Some(good) {
-            bail!("{} is this config already; nothing was changed", files.file().display());
+            refuse!("{} is this config already; nothing was changed", files.file().display(); "`hob config history` shows the others");
         }
         let shown = difference(&redacted_file(&now, good), &redacted(good, good), files.colours);
         let when = kept.good.when.strftime("%Y-%m-%d %H:%M:%S UTC");
@@ -67,7 +68,7 @@ pub(super) fn roll_back(
         )?;
         writeln!(out, "which is kept beside it as …rejected-TIME.")?;
         if !yes && !confirm(out)? {
-            bail!("nothing was changed");
+            refuse!("nothing was changed"; "write \"yes\" there, or say --yes");
         }
         match files.writer.replace(&now, good, SystemClock.now()) {
             Ok(aside) => {
@@ -78,7 +79,7 @@ pub(super) fn roll_back(
                 return Ok(());
             }
             Err(error) if error.is_change() && yes => {
-                bail!("{} was changed in this very moment; nothing was changed, try again", files.file().display())
+                refuse!("{} was changed in this very moment; nothing was changed", files.file().display(); "try again")
             }
             Err(error) if error.is_change() => {
                 writeln!(out, "\n{} was changed meanwhile. What would change now:\n", files.file().display())?;
@@ -101,15 +102,15 @@ fn kept_config(files: &ConfigFiles, number: Option<usize>, now: Option<&str>) ->
     let good = files.history.shelf().good;
     let count = good.len();
     if count == 0 {
-        bail!("no good config of {} is kept yet: a model has to answer first", files.file().display());
+        refuse!("no good config of {} is kept yet", files.file().display(); "a model has to answer first");
     }
     match number {
-        Some(number) => good
-            .into_iter()
-            .nth(number.wrapping_sub(1))
-            .with_context(|| format!("there is no number {number}: {count} are kept, `hob config history` shows them")),
+        Some(number) => good.into_iter().nth(number.wrapping_sub(1)).with_context(
+            || refusal!("there is no number {number}"; "{count} are kept, `hob config history` shows them"),
+        ),
         None => good.into_iter().find(|kept| now != Some(kept.good.text.expose())).with_context(|| {
-            format!("{} is the only config that is kept; nothing was changed", files.file().display())
+            let file = files.file().display();
+            refusal!("{file} is the only config that is kept; nothing was changed"; "change it with `hob config set`")
         }),
     }
 }

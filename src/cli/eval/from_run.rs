@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use crate::cli::eval::case::{Case, Cases, Expectations, ScriptedCall, ScriptedReply};
+use crate::cli::next_step::refuse;
 use crate::cli::replay::{open, phrases};
 use crate::cli::{load_running_config, runtime, show};
 use hob_agent::machine::event::Event;
@@ -29,20 +30,21 @@ pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
     })?;
     let recorded = match found {
         LoadOutcome::Run(recorded) => recorded,
-        LoadOutcome::LetGo => bail!("{}", phrases::expired_journal_text(run)),
-        LoadOutcome::Nothing { near } => bail!("{}", phrases::no_such_run(run, &near)),
+        LoadOutcome::LetGo => return Err(phrases::expired_journal(run).into()),
+        LoadOutcome::Nothing { near } => return Err(phrases::no_such_run(run, &near).into()),
     };
     if recorded.events.is_empty() && recorded.broken.is_none() {
-        bail!("{}", phrases::forgotten(run));
+        return Err(phrases::forgotten(run).into());
     }
     let tree = RunTree::of(&recorded);
     match tree.evaluation.terminated_by.as_deref() {
         None => {
-            bail!("run {run} is not over, or its journal cannot be read to its end: there is nothing to expect of it")
+            refuse!("run {run} is not over, or its journal cannot be read to its end"; "choose one that came to an end, `hob runs` shows them")
         }
         Some(end @ ("stopped" | "interrupted" | "given_up")) => {
-            bail!(
-                "a person ended run {run} ({end}), and in a case nobody does: choose a run that came to an end by itself"
+            refuse!(
+                "a person ended run {run} ({end}), and in a case nobody does";
+                "choose a run that came to an end by itself"
             )
         }
         Some(_) => {}

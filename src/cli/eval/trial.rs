@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::Context as _;
 
 use crate::cli::chat::{RestCheck, ports};
 use crate::cli::eval::case::Case;
+use crate::cli::next_step::{refusal, refuse};
 use crate::daemon::trial::Trial;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, DATABASE, Daemon};
+use crate::daemon::{Blueprint, DATABASE, Daemon, ServedChannels};
 use hob_agent::replay::load::{self, LoadOutcome};
 use hob_agent::replay::tree::{Evaluation, RunTree};
 use hob_config::Config;
@@ -71,7 +72,7 @@ pub(super) async fn run(
         redactor: ground.redactor.clone(),
         data_dir: folder.path().to_owned(),
         environment: ground.environment.clone(),
-        own_channel: Some(Arc::clone(&console) as Arc<dyn Channel>),
+        serves: ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>),
         trial: Some(Trial { model }),
         stays: false,
         conditions: Conditions::default(),
@@ -82,7 +83,7 @@ pub(super) async fn run(
     .await?;
     let said = tokio::time::timeout(TURN_MAX, play_case(&daemon, &console, case)).await;
     daemon.stop().await;
-    said.map_err(|_elapsed| anyhow!("it was not over within {} seconds", TURN_MAX.as_secs()))??;
+    said.map_err(|_elapsed| refusal!("it was not over within {} seconds", TURN_MAX.as_secs(); "ask for less in it, or name a faster model"))??;
     recorded(folder.path()).await
 }
 
@@ -127,7 +128,7 @@ fn isolated_config(config: &Config, case: &Case, is_given: bool, left: Money) ->
     if let Some(persona) = &case.persona {
         if !config.personas.contains_key(persona) {
             let known: Vec<&str> = config.personas.keys().map(String::as_str).collect();
-            bail!("there is no persona {persona} in the config; there are: {}", known.join(", "));
+            refuse!("there is no persona {persona} in the config"; "there are {}", known.join(", "));
         }
         config.agent.persona = Some(persona.clone());
     }
@@ -157,6 +158,8 @@ async fn recorded(data_dir: &Path) -> anyhow::Result<TrialOutcome> {
             last = Some(tree.evaluation);
         }
     }
-    let evaluation = last.ok_or_else(|| anyhow!("nothing was run: what was said is a command of the chat"))?;
+    let evaluation = last.context(
+        refusal!("nothing was run: what was said is a command of the chat"; "say something that a model answers"),
+    )?;
     Ok(TrialOutcome { evaluation, cost, unpriced })
 }

@@ -4,12 +4,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use anyhow::bail;
-
 use crate::cli::import::edits::{ConfigStep, StepStatus};
 use crate::cli::import::plan::{ImportPlan, SkillFolder};
 use crate::cli::init::save::ConfigDraft;
 use crate::cli::memory::person_named;
+use crate::cli::next_step::refuse;
 use crate::cli::progress::Progress;
 use crate::daemon::DATABASE;
 use hob_config::change::Edit;
@@ -99,9 +98,10 @@ pub(super) fn memory_owner(
         None if known.new_memories(plan) == 0 => Ok(MemoryOwner::Nobody),
         None => {
             let names = if known.people.is_empty() { String::new() } else { format!(" ({})", known.people.join(", ")) };
-            bail!(
-                "nothing was changed: say whose the memory becomes, with --person NAME for somebody who talks with Hob{names}, \
-                 or --house for everybody in the house"
+            refuse!(
+                "nothing was changed";
+                "say whose the memory becomes, with --person NAME for somebody who talks with Hob{names}, or --house for \
+                 everybody in the house"
             )
         }
     }
@@ -123,11 +123,15 @@ pub(super) async fn apply(
     Reader::find(&database).await?;
     let store = Store::open(&database, SchedulingMode::Threaded).await?;
     let progress = Progress::begin("Importing");
-    let skilled = skills(&store, draft, &plan.skills, &progress).await;
+    let all = plan.skills.len() + known.new_memories(plan);
+    let skilled = skills(&store, draft, &plan.skills, &|done| progress.count(done, all)).await;
     store.close().await;
     let (installed, refused) = skilled?;
-    progress.says(format!("Importing {} memories", known.new_memories(plan)));
-    let remembered = remember(&database, plan, known, whose).await?;
+    let before = plan.skills.len();
+    let remembered =
+        remember(&database, plan, known, ImportTarget { whose, tell: &|done| progress.count(before + done, all) })
+            .await?;
+    drop(progress);
     let mut edits = Vec::new();
     for step in steps.iter().filter(|step| step.standing == StepStatus::New) {
         edits.extend(step.edits.iter().cloned());
@@ -156,19 +160,19 @@ async fn skills(
     store: &Store,
     draft: &ConfigDraft,
     folders: &[SkillFolder],
-    progress: &Progress,
+    tell: &(dyn Fn(usize) + Sync),
 ) -> anyhow::Result<(usize, Vec<(String, String)>)> {
     let places = SkillFolders::of(&draft.data_dir()?, draft.config.skills.dirs.clone());
     let library = Library::open(store.clone(), places, Redactor::default(), Arc::default());
     let (mut installed, mut refused) = (0, Vec::new());
-    for folder in folders {
+    for (done, folder) in folders.iter().enumerate() {
+        tell(done);
         let shelf = LoadedSkills::load(library.places());
         let from = folder.path.display().to_string();
         if shelf.skills.contains_key(&folder.name) {
             installed += usize::from(library.record_missing(&folder.name, &from, SystemClock.now()).await?);
             continue;
         }
-        progress.says(format!("Importing the skill {}", folder.name));
         let done = Bundle::of_folder(&folder.path)
             .map_err(anyhow::Error::from)
             .and_then(|bundle| Ok(install::install(&bundle, &library.places().installed, &shelf)?));
@@ -184,13 +188,20 @@ async fn skills(
     Ok((installed, refused))
 }
 
+/// Whose the memories become, and who is told how many are there.
+struct ImportTarget<'a> {
+    whose: MemoryOwner,
+    tell: &'a (dyn Fn(usize) + Sync),
+}
+
 /// In one transaction.
 async fn remember(
     database: &std::path::Path,
     plan: &ImportPlan,
     known: &ExistingContent,
-    whose: MemoryOwner,
+    target: ImportTarget<'_>,
 ) -> anyhow::Result<usize> {
+    let ImportTarget { whose, tell } = target;
     let scope = match whose {
         MemoryOwner::Nobody => return Ok(0),
         MemoryOwner::House => Scope::House,
@@ -216,10 +227,12 @@ async fn remember(
     });
     let import = ImportLines { lines: lines.collect(), into: Some(scope) };
     let mut beside = BystanderWriter::open(database).await?;
-    let imported = beside.write(async move |tx| import.run(tx).await).await?;
+    let imported = beside.write(async |tx| import.run(tx, tell).await).await?;
     beside.close().await;
     match imported {
         Ok(imported) => Ok(imported.memories),
-        Err(problems) => bail!("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
+        Err(problems) => {
+            refuse!("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"); "\nmend these lines there, and import anew")
+        }
     }
 }

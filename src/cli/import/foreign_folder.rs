@@ -8,11 +8,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use jiff::Timestamp;
 
 use crate::cli::import::Program;
 use crate::cli::import::plan::SkillFolder;
+use crate::cli::next_step::refuse;
 use hob_store::foreign_databases::openclaw_jobs;
 
 /// Bigger files are no notes and no config.
@@ -119,7 +120,7 @@ fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
     for entry in entries {
         names.extend(entry.with_context(told)?.file_name().into_string());
         if names.len() > FILES_MAX {
-            bail!("{} holds more than {FILES_MAX} files: that is not a folder of an assistant", folder.display());
+            refuse!("{} holds more than {FILES_MAX} files, which no folder of an assistant does", folder.display(); "name the right one");
         }
     }
     names.sort();

@@ -10,6 +10,7 @@ use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, Sk
 use crate::cli::import::read::{
     ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, server, text, texts, variables,
 };
+use crate::cli::next_step::refusal;
 use hob_core::domain::secret::Secret;
 
 /// What stands between two entries of its memory.
@@ -17,8 +18,11 @@ const BETWEEN: &str = "\n§\n";
 
 /// What is taken.
 pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Result<ImportPlan> {
-    let file = foreign.text("config.yaml").context("there is no config.yaml in it: name the folder that has it")?;
-    let config: Value = serde_saphyr::from_str(file).context("config.yaml cannot be read")?;
+    let file = foreign
+        .text("config.yaml")
+        .context(refusal!("there is no config.yaml in it"; "name the folder that has it"))?;
+    let config: Value = serde_saphyr::from_str(file)
+        .context(refusal!("config.yaml cannot be read"; "mend it, or have hermes write it anew"))?;
     let mut plan = ImportPlan::of(Program::Hermes);
     let soul = foreign.text("SOUL.md").map(str::trim).filter(|soul| !soul.is_empty());
     plan.persona = soul.map(|soul| Persona { prompt: format!("{soul}\n"), from: "SOUL.md" });
@@ -32,7 +36,8 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
     let variables = foreign.text(".env").map(variables).unwrap_or_default();
     channels(&mut plan, &config, &variables);
     if let Some(file) = foreign.text("cron/jobs.json") {
-        let file: Value = serde_json::from_str(file).context("cron/jobs.json is not JSON")?;
+        let file: Value =
+            serde_json::from_str(file).context(refusal!("cron/jobs.json is not JSON"; "mend it, or move it away"))?;
         for job in file.pointer("/jobs").and_then(Value::as_array).into_iter().flatten() {
             one_job(&mut plan, job, here);
         }

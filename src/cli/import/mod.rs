@@ -16,7 +16,7 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
 
@@ -26,6 +26,7 @@ use crate::cli::import::plan::{ImportPlan, SkippedItem};
 use crate::cli::import::read::{ReadContext, text};
 use crate::cli::init::find;
 use crate::cli::init::save::ConfigDraft;
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{runtime, show};
 use hob_config::change::Edit;
 use hob_config::environment::Environment;
@@ -181,12 +182,15 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
     let usual = || program.folder_in(&environment.path("HOME")?);
     let dir = arguments.dir.clone().or_else(usual);
     let name = program.name();
-    let dir = dir.with_context(|| format!("{name} has no folder at its usual place: `hob import {name} FOLDER`"))?;
+    let dir = dir.with_context(|| refusal!("{name} has no folder at its usual place"; "`hob import {name} FOLDER`"))?;
     if !dir.is_dir() {
-        bail!("{} is not a folder: `hob import {name} FOLDER` takes the one that has {name}'s config", dir.display());
+        refuse!("{} is not a folder", dir.display(); "`hob import {name} FOLDER` takes the one that has {name}'s config");
     }
     let found = find(named, &environment)?;
-    let path = found.path.clone().map_or_else(|| usual_place(&environment).context("$HOME is not set"), Ok)?;
+    let path = found.path.clone().map_or_else(
+        || usual_place(&environment).context(refusal!("$HOME is not set"; "name a file with --config")),
+        Ok,
+    )?;
     let mut draft = ConfigDraft::new(&path, found.text.expose(), &environment)?;
     let zone = draft.config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));

@@ -11,11 +11,14 @@ use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, Sk
 use crate::cli::import::read::{
     ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts,
 };
+use crate::cli::next_step::refusal;
 use hob_core::domain::secret::Secret;
 
 pub(super) fn config(foreign: &ForeignFolder) -> anyhow::Result<Value> {
-    let file = foreign.text("config.json").context("there is no config.json in it: name the folder that has it")?;
-    serde_json::from_str(file).context("config.json is not JSON")
+    let file = foreign
+        .text("config.json")
+        .context(refusal!("there is no config.json in it"; "name the folder that has it"))?;
+    serde_json::from_str(file).context(refusal!("config.json is not JSON"; "mend it, or have nanobot write it anew"))
 }
 
 /// What is taken.
@@ -86,8 +89,10 @@ fn channels(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {
 /// What it holds, and then what was asked of it while its gateway did not run, which takes that over at its next start.
 fn jobs(foreign: &ForeignFolder, folder: &str) -> anyhow::Result<Vec<Value>> {
     let kept = foreign.text(&format!("{folder}/jobs.json"));
-    let kept: Option<Value> =
-        kept.map(serde_json::from_str).transpose().with_context(|| format!("{folder}/jobs.json is not JSON"))?;
+    let kept: Option<Value> = kept
+        .map(serde_json::from_str)
+        .transpose()
+        .with_context(|| refusal!("{folder}/jobs.json is not JSON"; "mend it, or move it away"))?;
     let kept = kept.as_ref().and_then(|file| file.pointer("/jobs")).and_then(Value::as_array);
     let mut jobs = kept.cloned().unwrap_or_default();
     let asked = foreign.text(&format!("{folder}/action.jsonl")).unwrap_or_default();

@@ -10,6 +10,7 @@ use crate::cli::import::plan::{ImportPlan, Persona, Platform, SkippedItem};
 use crate::cli::import::read::{
     ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts, variables,
 };
+use crate::cli::next_step::refusal;
 use hob_core::domain::secret::Secret;
 
 /// Channels that Hob has, but sets up in another way.
@@ -17,10 +18,13 @@ const MAIL: &str = "email";
 
 /// The config, which openclaw writes as JSON.
 pub(super) fn config(foreign: &ForeignFolder) -> anyhow::Result<Value> {
-    let file = foreign.text("openclaw.json").context("there is no openclaw.json in it: name the folder that has it")?;
-    serde_json::from_str(file).context(
-        "openclaw.json is not plain JSON (comments?): `openclaw config set wizard.lastRunMode local` writes it anew",
-    )
+    let file = foreign
+        .text("openclaw.json")
+        .context(refusal!("there is no openclaw.json in it"; "name the folder that has it"))?;
+    serde_json::from_str(file).context(refusal!(
+        "openclaw.json is not plain JSON (comments?)";
+        "`openclaw config set wizard.lastRunMode local` writes it anew"
+    ))
 }
 
 /// What is taken.

@@ -35,6 +35,9 @@ pub(in crate::cli) trait Asker {
     fn secret(&mut self, prompt: &str) -> Result<Secret, SetupError>;
 }
 
+/// What Enter alone does where nothing is usual.
+const BACK: &str = "back";
+
 /// Lets them choose one of `options` by its number, and gives its index. Enter takes `usual`.
 pub(in crate::cli) fn choose(
     asker: &mut dyn Asker,
@@ -68,28 +71,17 @@ pub(super) fn number(said: &str, count: usize) -> Option<usize> {
     number.checked_sub(1).filter(|index| *index < count)
 }
 
-/// Asks for a text; Enter takes `usual`, if there is one.
-pub(super) fn text(asker: &mut dyn Asker, question: &str, usual: Option<&str>) -> Result<String, SetupError> {
-    let prompt = usual.map_or_else(|| format!("{question}: "), |usual| format!("{question} [{usual}]: "));
-    loop {
-        let said = asker.line(&prompt)?;
-        match usual {
-            _ if !said.is_empty() => return Ok(said),
-            Some(usual) => return Ok(usual.to_owned()),
-            None => asker.tell("Something must stand here. Ctrl-C leaves."),
-        }
-    }
+/// Asks for a text; Enter takes `usual`, or goes back if there is none.
+pub(super) fn text(asker: &mut dyn Asker, question: &str, usual: Option<&str>) -> Result<Option<String>, SetupError> {
+    let prompt = format!("{question} [{}]: ", usual.unwrap_or(BACK));
+    let said = asker.line(&prompt)?;
+    Ok(if said.is_empty() { usual.map(str::to_owned) } else { Some(said) })
 }
 
-/// Asks for a secret that is not empty.
-pub(super) fn secret(asker: &mut dyn Asker, question: &str) -> Result<Secret, SetupError> {
-    loop {
-        let said = asker.secret(&format!("{question} (not shown): "))?;
-        if !said.expose().is_empty() {
-            return Ok(said);
-        }
-        asker.tell("Something must stand here. Ctrl-C leaves.");
-    }
+/// Asks for a secret; none: back.
+pub(super) fn secret(asker: &mut dyn Asker, question: &str) -> Result<Option<Secret>, SetupError> {
+    let said = asker.secret(&format!("{question} (not shown) [{BACK}]: "))?;
+    Ok(Some(said).filter(|said| !said.expose().is_empty()))
 }
 
 /// The text in lines of at most `columns`; what follows a break stands under the words, not under a number before them.

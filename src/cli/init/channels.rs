@@ -1,5 +1,7 @@
 //! The step for one channel: the token, a look whether it works, a place for it, and a real message of the owner.
 
+use anyhow::Context as _;
+
 use crate::cli::init::asker::{self, SetupError};
 use crate::cli::init::context::SetupContext;
 use crate::cli::init::guides::{ChannelGuide, FieldKind, GuideField};
@@ -36,15 +38,21 @@ pub(super) fn set_up(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide)
     let usual = usize::from(guide.channel != ChannelKind::Telegram && !has_section) * 2;
     let options = [first, "enter other tokens", "not now"];
     let options: &[&str] = if has_section { &options } else { &[options[0], options[2]] };
-    let chosen = setup.choose(&format!("{title}:"), options, usual.min(options.len() - 1))?;
-    if chosen + 1 == options.len() {
-        setup.progress.skipped.insert(guide.section.to_owned());
-        return setup.keep_progress();
-    }
-    let name = if has_section && chosen == 0 { connect_configured(setup, guide)? } else { connect_new(setup, guide)? };
-    let Some(name) = name else {
-        setup.progress.skipped.insert(guide.section.to_owned());
-        return setup.keep_progress();
+    let name = loop {
+        let chosen = setup.choose(&format!("{title}:"), options, usual.min(options.len() - 1))?;
+        let attempt = match chosen {
+            _ if chosen + 1 == options.len() => ConnectAttempt::GivenUp,
+            0 if has_section => connect_configured(setup, guide)?,
+            _ => connect_new(setup, guide)?,
+        };
+        match attempt {
+            ConnectAttempt::Connected(name) => break name,
+            ConnectAttempt::Back => {}
+            ConnectAttempt::GivenUp => {
+                setup.progress.skipped.insert(guide.section.to_owned());
+                return setup.keep_progress();
+            }
+        }
     };
     let heard = wait_for_owner(setup, guide, &name);
     // Whatever came of it, Hob is not to go on at work here.
@@ -53,30 +61,39 @@ pub(super) fn set_up(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide)
     hung_up
 }
 
-/// With what the config says; none: the person gave up.
+/// What came of connecting.
+enum ConnectAttempt {
+    /// Under this name.
+    Connected(String),
+    /// The person wants to be asked again what to do.
+    Back,
+    GivenUp,
+}
+
+/// With what the config says.
 fn connect_configured(
     setup: &mut SetupContext<'_>,
     guide: &'static ChannelGuide,
-) -> Result<Option<String>, SetupError> {
+) -> Result<ConnectAttempt, SetupError> {
     loop {
         setup.tell(&format!("Connecting to {} …", guide.title));
         let trouble = match setup.environment.connect(&setup.draft.clone(), guide.channel)? {
-            Ok(name) => return Ok(Some(name)),
+            Ok(name) => return Ok(ConnectAttempt::Connected(name)),
             Err(trouble) => trouble,
         };
         setup.tell(&format!("That does not work: {}", trouble.why));
         match setup.choose("What now?", &["try again", "enter other tokens", "go on without it"], 0)? {
             0 => {}
             1 => return connect_new(setup, guide),
-            _ => return Ok(None),
+            _ => return Ok(ConnectAttempt::GivenUp),
         }
     }
 }
 
-/// With what the person enters, which is saved once it works; none: they gave up.
-fn connect_new(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Option<String>, SetupError> {
+/// With what the person enters, which is saved once it works.
+fn connect_new(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<ConnectAttempt, SetupError> {
     setup.tell(&steps(setup, guide)?);
-    let mut entries = enter(setup, guide)?;
+    let Some(mut entries) = enter(setup, guide)? else { return Ok(ConnectAttempt::Back) };
     let name = loop {
         setup.tell(&format!("Connecting to {} …", guide.title));
         let plain = |entry: &FieldEntry| entry.edit(entry.said.expose());
@@ -91,9 +108,12 @@ fn connect_new(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Re
         setup.tell(&format!("That does not work: {}", trouble.why));
         let usual = usize::from(!trouble.of_key);
         match setup.choose("What now?", &["enter it again", "try the same again", "go on without it"], usual)? {
-            0 => entries = enter(setup, guide)?,
+            0 => match enter(setup, guide)? {
+                Some(again) => entries = again,
+                None => return Ok(ConnectAttempt::Back),
+            },
             1 => {}
-            _ => return Ok(None),
+            _ => return Ok(ConnectAttempt::GivenUp),
         }
     };
     let called = if name.is_empty() { String::new() } else { format!(" as {name}") };
@@ -110,7 +130,7 @@ fn connect_new(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Re
     setup.progress.skipped.remove(guide.section);
     setup.keep_progress()?;
     setup.tell(&format!("Saved in {}.", setup.draft.path.display()));
-    Ok(Some(name))
+    Ok(ConnectAttempt::Connected(name))
 }
 
 /// What is to be done outside. The manifest that Slack wants is put where it can be found.
@@ -119,25 +139,30 @@ fn steps(setup: &SetupContext<'_>, guide: &ChannelGuide) -> Result<String, Setup
         return Ok(format!("\n{}", guide.steps));
     }
     let path = setup.draft.data_dir()?.join("slack-manifest.yaml");
-    std::fs::write(&path, MANIFEST).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+    std::fs::write(&path, MANIFEST).with_context(|| path.display().to_string())?;
     Ok(format!("\n{}", guide.steps.replace("MANIFEST", &path.display().to_string())))
 }
 
-fn enter(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Vec<FieldEntry>, SetupError> {
+/// Asks for all of it. Back is the question before; none: back from the first.
+fn enter(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Option<Vec<FieldEntry>>, SetupError> {
     let mut entries: Vec<FieldEntry> = Vec::new();
-    for field in guide.fields {
+    while let Some(field) = guide.fields.get(entries.len()) {
         let said = match field.what {
             FieldKind::Secret { .. } => asker::secret(setup.asker, field.ask)?,
-            FieldKind::Only => Secret::new(asker::text(setup.asker, field.ask, None)?),
+            FieldKind::Only => asker::text(setup.asker, field.ask, None)?.map(Secret::new),
             FieldKind::Text { usual } => {
                 let domain = entries.first().and_then(|entry| entry.said.expose().split_once('@')).map(|(_, at)| at);
                 let usual = usual.zip(domain).map(|(begins, domain)| format!("{begins}{domain}"));
-                Secret::new(asker::text(setup.asker, field.ask, usual.as_deref())?)
+                asker::text(setup.asker, field.ask, usual.as_deref())?.map(Secret::new)
             }
         };
-        entries.push(FieldEntry { field, said });
+        match said {
+            Some(said) => entries.push(FieldEntry { field, said }),
+            None if entries.pop().is_none() => return Ok(None),
+            None => {}
+        }
     }
-    Ok(entries)
+    Ok(Some(entries))
 }
 
 /// All changes: what was entered, and what goes with it.

@@ -24,7 +24,7 @@ mod unattended;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use crate::cli::import::Program;
 use crate::cli::init::arguments::InitArguments;
@@ -33,6 +33,7 @@ use crate::cli::init::context::SetupContext;
 use crate::cli::init::real_environment::RealEnvironment;
 use crate::cli::init::save::{ConfigDraft, SetupProgress};
 use crate::cli::init::terminal::TerminalAsker;
+use crate::cli::next_step::{refusal, refuse};
 use hob_config::environment::Environment;
 use hob_config::load::{LoadError, load, usual_place};
 use hob_core::domain::secret::Secret;
@@ -47,8 +48,9 @@ pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Re
     let mut environment = RealEnvironment::new(env.clone())?;
     if arguments.non_interactive {
         let mut asker = NoAsker;
-        let path =
-            found.path.map_or_else(|| usual_place(&env).context("$HOME is not set: name a file with --config"), Ok)?;
+        let path = found
+            .path
+            .map_or_else(|| usual_place(&env).context(refusal!("$HOME is not set"; "name a file with --config")), Ok)?;
         let draft = ConfigDraft::new(&path, found.text.expose(), &env)?;
         let progress = SetupProgress::read(&draft.data_dir()?);
         let given = arguments.given.clone();
@@ -58,7 +60,7 @@ pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Re
         );
     }
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        bail!("`hob init` asks at a terminal, and there is none here; without questions: `hob init --non-interactive`");
+        refuse!("`hob init` asks at a terminal, and there is none here; without questions"; "`hob init --non-interactive`");
     }
     let mut screen = TerminalAsker::open(env.text("TERM"))?;
     match interactive(&mut screen, &mut environment, found, arguments, &env) {
@@ -119,7 +121,9 @@ pub(super) fn find(named: Option<&Path>, env: &Environment) -> anyhow::Result<Co
         }
         Err(error) => {
             let wrong = anyhow::Error::from(error);
-            Err(wrong.context("the config that is there has to be mended first, or moved away"))
+            Err(wrong.context(
+                refusal!("the config that is there cannot be used"; "it has to be mended first, or moved away"),
+            ))
         }
     }
 }
@@ -137,7 +141,7 @@ fn place(asker: &mut dyn Asker, env: &Environment) -> Result<PathBuf, SetupError
     if chosen < places.len() {
         return Ok(places.swap_remove(chosen));
     }
-    let path = PathBuf::from(text(asker, "The file", None)?);
+    let Some(path) = text(asker, "The file", None)? else { return place(asker, env) };
     asker.tell("It has to be named each time then: --config FILE, or $HOB_CONFIG.");
     Ok(std::path::absolute(path).map_err(anyhow::Error::from)?)
 }
@@ -153,10 +157,14 @@ impl Asker for NoAsker {
     }
 
     fn line(&mut self, _prompt: &str) -> Result<String, SetupError> {
-        Err(SetupError::Failed(anyhow::anyhow!("a question was asked where nobody answers")))
+        Err(SetupError::Failed(
+            refusal!("a question was asked where nobody answers"; "run `hob init` at a terminal").into(),
+        ))
     }
 
     fn secret(&mut self, _prompt: &str) -> Result<Secret, SetupError> {
-        Err(SetupError::Failed(anyhow::anyhow!("a question was asked where nobody answers")))
+        Err(SetupError::Failed(
+            refusal!("a question was asked where nobody answers"; "run `hob init` at a terminal").into(),
+        ))
     }
 }

@@ -70,12 +70,13 @@ pub(super) fn choose(setup: &mut SetupContext<'_>) -> Result<(), SetupError> {
         }
         if kind.keys.is_none() && wanted.base_url.is_none() {
             let usual = kind.preset().and_then(|preset| preset.base_url);
-            wanted.base_url =
-                Some(asker::text(setup.asker, "Its address", usual)?).filter(|url| Some(url.as_str()) != usual);
+            let Some(address) = asker::text(setup.asker, "Its address", usual)? else { continue };
+            wanted.base_url = Some(address).filter(|url| Some(url.as_str()) != usual);
         }
         let Some(key) = ask_key(setup, &wanted)? else { continue };
         let Some((key, offered)) = list_models(setup, &mut wanted, key)? else { continue };
-        wanted.model = choose_model(setup, kind, offered)?;
+        let Some(model) = choose_model(setup, kind, offered)? else { continue };
+        wanted.model = Some(model);
         wanted.api_key = match &key {
             None => None,
             Some(ApiKey::Variable(variable)) => {
@@ -125,7 +126,7 @@ fn ask_key(setup: &mut SetupContext<'_>, wanted: &ProviderTrial) -> Result<Optio
         }
         return Ok(match setup.choose("Does it want a key?", &["no", "yes", "back"], 0)? {
             0 => Some(None),
-            1 => Some(Some(ApiKey::Typed(asker::secret(setup.asker, "The key")?))),
+            1 => type_key(setup)?.map(Some),
             _ => None,
         });
     };
@@ -139,7 +140,12 @@ fn ask_key(setup: &mut SetupContext<'_>, wanted: &ProviderTrial) -> Result<Optio
     } else if let Some(keys) = kind.keys {
         setup.tell(&format!("\n{} gives you a key at {keys}", kind.title));
     }
-    Ok(Some(Some(ApiKey::Typed(asker::secret(setup.asker, "The key")?))))
+    Ok(type_key(setup)?.map(Some))
+}
+
+/// None: back.
+fn type_key(setup: &mut SetupContext<'_>) -> Result<Option<ApiKey>, SetupError> {
+    Ok(asker::secret(setup.asker, "The key")?.map(ApiKey::Typed))
 }
 
 /// A provider's models, and the key that it was asked with.
@@ -174,10 +180,13 @@ fn list_models(
             &[again, "try the same again", "another provider", "go on all the same"],
             usual,
         )? {
-            0 if needs_key => key = Some(ApiKey::Typed(asker::secret(setup.asker, "The key")?)),
+            0 if needs_key => match type_key(setup)? {
+                Some(typed) => key = Some(typed),
+                None => return Ok(None),
+            },
             0 => {
                 let usual = wanted.kind.preset().and_then(|preset| preset.base_url);
-                wanted.base_url = Some(asker::text(setup.asker, "Its address", usual)?);
+                wanted.base_url = asker::text(setup.asker, "Its address", usual)?.or(wanted.base_url.take());
             }
             1 => {}
             2 => return Ok(None),
@@ -198,7 +207,7 @@ struct ModelChoice {
     told: String,
 }
 
-/// Asks which model; none: the provider's usual one.
+/// Asks which model; none: back.
 fn choose_model(
     setup: &mut SetupContext<'_>,
     kind: &ProviderInfo,
@@ -207,7 +216,7 @@ fn choose_model(
     let usual = setup.given.model.clone().or_else(|| kind.preset()?.model.map(str::to_owned));
     if offered.is_empty() {
         setup.tell("It does not say which models it has.");
-        return Ok(Some(asker::text(setup.asker, "The model's name", usual.as_deref())?));
+        return asker::text(setup.asker, "The model's name", usual.as_deref());
     }
     let table = ModelTable::new(&setup.draft.config.models).map_err(anyhow::Error::from)?;
     let all = ranked(kind, offered, &table, usual.as_deref());

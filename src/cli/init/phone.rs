@@ -43,9 +43,10 @@ pub(super) fn set_up(setup: &mut SetupContext<'_>) -> Result<(), SetupError> {
     setup.keep_progress()
 }
 
-/// The address of the server in front; none: it is not an address, and the step stays open.
+/// The address of the server in front; none: back, or it is not an address; the step stays open.
 fn public(setup: &mut SetupContext<'_>) -> Result<Option<Edit>, SetupError> {
     let said = text(setup.asker, "Its address, such as https://hob.example.org", None)?;
+    let Some(said) = said else { return Ok(None) };
     let edit = Edit::set_value("server.public_url", said);
     match setup.draft.with(std::slice::from_ref(&edit)) {
         Ok(_) => Ok(Some(edit)),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,11 +18,12 @@ use crate::cli::init::asker::SetupError;
 use crate::cli::init::phone::is_of_a_home;
 use crate::cli::init::save::ConfigDraft;
 use crate::cli::init::setup_environment::{OwnerOutcome, Service, SetupEnvironment, SetupTrouble, TrialTurn};
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{service, web};
 use crate::daemon::error::StartError;
 use crate::daemon::models::{ModelSources, OLLAMA, offered};
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, DATABASE, Daemon};
+use crate::daemon::{Blueprint, DATABASE, Daemon, ServedChannels};
 use hob_agent::machine::event::Event;
 use hob_agent::replay::RecordedRun;
 use hob_agent::replay::load::{self, LoadOutcome};
@@ -117,7 +118,9 @@ impl RealEnvironment {
     }
 
     fn at_work(&self) -> Result<&ConnectedChannel, SetupError> {
-        self.connected.as_ref().ok_or_else(|| SetupError::Failed(anyhow!("no channel is connected")))
+        self.connected
+            .as_ref()
+            .ok_or_else(|| SetupError::Failed(refusal!("no channel is connected"; "begin `hob init` again").into()))
     }
 }
 
@@ -131,7 +134,7 @@ fn blueprint(draft: &ConfigDraft, config: Config, data_dir: PathBuf) -> anyhow::
         redactor: Redactor::new(&loaded.secrets(&draft.env))?,
         data_dir,
         environment: draft.env.clone(),
-        own_channel: None,
+        serves: ServedChannels::Configured,
         trial: None,
         stays: false,
         conditions: Conditions::default(),
@@ -328,7 +331,7 @@ async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     let page = CapturedOutput::default();
     let console = Arc::new(Console::pipe(page.clone()));
     let plan = Blueprint {
-        own_channel: Some(Arc::clone(&console) as Arc<dyn Channel>),
+        serves: ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>),
         ..blueprint(draft, single_channel_config(&draft.config, None), place.to_owned())?
     };
     let daemon = Box::pin(Daemon::start(plan)).await?;
@@ -343,19 +346,22 @@ async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     };
     let ended = tokio::time::timeout(TURN_MAX, pipe(input, &console, &quiet, &ports)).await;
     daemon.stop().await;
-    ended.map_err(|_elapsed| anyhow!("there was no answer within {} seconds", TURN_MAX.as_secs()))??;
+    ended.map_err(|_elapsed| refusal!("there was no answer within {} seconds", TURN_MAX.as_secs(); "try again, or name a faster model"))??;
     recorded_turn(place, page.text().trim_start().to_owned()).await
 }
 
 async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<TrialTurn> {
     let mut reader = Reader::open(&place.join(DATABASE)).await?;
     let runs = reader.read(async |tx| load::list_runs(tx, None, None, 1).await).await?;
-    let run = runs.and_then(|runs| runs.into_iter().next()).context("the question was not taken up")?;
+    let run = runs
+        .and_then(|runs| runs.into_iter().next())
+        .context(refusal!("the question was not taken up"; "try again; `hob doctor` looks further"))?;
     if run.state != "completed" {
-        return Err(anyhow!(if said.is_empty() { "it ended without an answer".to_owned() } else { said }));
+        let said = if said.is_empty() { "it ended without an answer".to_owned() } else { said };
+        refuse!("{said}"; "choose another model, or try again");
     }
     let LoadOutcome::Run(record) = reader.read(async |tx| load::load(tx, run.id).await).await? else {
-        return Err(anyhow!("run {} is not recorded", run.id));
+        refuse!("run {} is not recorded", run.id; "try again; `hob doctor` looks further");
     };
     let took = u64::try_from(run.ended_at.unwrap_or(run.created_at).saturating_sub(run.created_at)).unwrap_or(0);
     let (model, tools) = models_and_tools(&record);

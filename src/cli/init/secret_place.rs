@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use crate::cli::init::asker::SetupError;
 use crate::cli::init::context::SetupContext;
 use crate::cli::init::save::ConfigDraft;
+use crate::cli::next_step::refuse;
 use hob_core::domain::secret::Secret;
 
 /// Where.
@@ -80,7 +81,7 @@ pub(super) fn file_reference(file: &Path) -> anyhow::Result<String> {
     let told = || file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(told)?;
     if text.trim().is_empty() {
-        bail!("{} is empty", told());
+        refuse!("{} is empty", told(); "write the key into it");
     }
     Ok(format!("file:{}", std::fs::canonicalize(file).with_context(told)?.display()))
 }

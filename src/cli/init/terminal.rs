@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
-use anyhow::anyhow;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
@@ -21,6 +20,7 @@ use rustyline::{
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::init::asker::{Asker, SetupError, number, wrapped};
+use crate::cli::next_step::refusal;
 use hob_core::domain::lock::lock;
 use hob_core::domain::secret::Secret;
 
@@ -148,7 +148,10 @@ impl TerminalAsker {
         match self.editor.readline(&format!("{} ", last.trim_end())) {
             Ok(line) => Ok(line.trim().to_owned()),
             Err(ReadlineError::Interrupted | ReadlineError::Eof) => Err(SetupError::Left),
-            Err(error) => Err(SetupError::Failed(anyhow!(error).context("the terminal cannot be read"))),
+            Err(error) => Err(SetupError::Failed(
+                anyhow::Error::new(error)
+                    .context(refusal!("the terminal cannot be read"; "`hob init --non-interactive` needs none")),
+            )),
         }
     }
 }

@@ -377,6 +377,19 @@ fn a_token_that_is_refused_is_entered_again_or_left() {
 }
 
 #[test]
+fn a_prompt_for_a_key_or_a_token_has_a_way_back() {
+    let mut home = Harness::new(FakeEnvironment::default());
+    // Nothing typed: back to who thinks, and later to whether there is to be Telegram.
+    let mut lines = vec!["1", "", "1"];
+    lines.extend(model_lines().split_off(1));
+    lines.extend(["1", "", "2"]);
+    let seen = home.types(&lines);
+    assert_eq!(seen.matches("Which one?").count(), 2, "{seen}");
+    assert_eq!(seen.matches("\nTelegram:\n").count(), 2, "{seen}");
+    assert!(home.text().contains("gpt-6-terra") && !home.text().contains("telegram"), "{}", home.text());
+}
+
+#[test]
 fn a_file_that_is_there_is_taken_up_and_keeps_its_comments() {
     let mut home = Harness::new(FakeEnvironment::default());
     let text = "# Ours.\n[provider] # the one\nkind = \"anthropic\"\napi_key = \"sk-old\"\n\n[provider.models]\nprimary = \
@@ -409,6 +422,7 @@ fn what_is_missing_without_questions_is_named_at_once() {
     nothing was changed, for this is missing:
       --provider KIND, for the model
       --service user, system or none: how Hob is started from now on
+    say it as well; `hob init --help` has all flags
     ");
     let some = ["--provider", "openai", "--slack-bot-token-file", "x", "--email-address", "hob@example.org"];
     insta::assert_snapshot!(home.runs(&some).unwrap_err(), @r"
@@ -419,12 +433,14 @@ fn what_is_missing_without_questions_is_named_at_once() {
       --imap-host HOST, for the mailbox
       --smtp-host HOST, for the mailbox
       --service user, system or none: how Hob is started from now on
+    say it as well; `hob init --help` has all flags
     ");
     let env = ["--provider", "vllm", "--api-key-env", "NOT_SET", "--service", "none"];
     insta::assert_snapshot!(home.runs(&env).unwrap_err(), @r"
     nothing was changed, for this is missing:
       --model NAME, as this provider has no usual one
       NOT_SET in the environment, as --api-key-env names it
+    say it as well; `hob init --help` has all flags
     ");
     assert!(!home.config().exists());
 }
@@ -443,7 +459,7 @@ fn without_questions_each_step_is_checked_and_saved() {
     assert_eq!(home.environment.served, [Service::User]);
     let before = home.text();
     let again = home.runs(&all).unwrap_err();
-    assert_eq!(again, "nothing was changed: HOME/config.toml has [provider], [telegram] already; --yes replaces that");
+    assert_eq!(again, "nothing was changed: HOME/config.toml has [provider], [telegram] already: --yes replaces that");
     home.environment.token = "13:other";
     let failed = home.runs(&[all.as_slice(), &["--yes"]].concat()).unwrap_err();
     assert!(failed.starts_with("Telegram: Telegram does not know this bot token"), "{failed}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use crate::cli::init::arguments::InitArguments;
 use crate::cli::init::context::SetupContext;
@@ -13,6 +13,7 @@ use crate::cli::init::save::ConfigDraft;
 use crate::cli::init::secret_place;
 use crate::cli::init::setup_environment::SetupTrouble;
 use crate::cli::init::steps::{closing_summary, enable_backup};
+use crate::cli::next_step::{refusal, refuse};
 use hob_config::Config;
 use hob_config::change::Edit;
 use hob_config::provider::ProviderKind;
@@ -22,14 +23,13 @@ use hob_core::domain::inbound::ChannelKind;
 pub(super) fn run(setup: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
     let missing = missing(arguments, &setup.draft);
     if !missing.is_empty() {
-        bail!("nothing was changed, for this is missing:\n  {}", missing.join("\n  "));
+        refuse!("nothing was changed, for this is missing:\n  {}", missing.join("\n  "); "\nsay it as well; `hob init --help` has all flags");
     }
     let taken = conflicting_sections(arguments, &setup.draft.config);
     if !taken.is_empty() && !arguments.yes {
-        bail!(
-            "nothing was changed: {} has {} already; --yes replaces that",
-            setup.draft.path.display(),
-            taken.join(", ")
+        refuse!(
+            "nothing was changed: {} has {} already", setup.draft.path.display(), taken.join(", ");
+            "--yes replaces that"
         );
     }
     if arguments.given.provider.is_some() {
@@ -55,7 +55,7 @@ pub(super) fn run(setup: &mut SetupContext<'_>, arguments: &InitArguments) -> an
 }
 
 fn failed(what: &str, trouble: &SetupTrouble) -> anyhow::Error {
-    anyhow::anyhow!("{what}: {}\nWhat came before it is saved.", trouble.why)
+    refusal!("{what}: {}\nWhat came before it is saved", trouble.why; "mend that, and run it again").into()
 }
 
 /// The flags without which it cannot be done.
@@ -118,7 +118,8 @@ fn conflicting_sections(arguments: &InitArguments, config: &Config) -> Vec<&'sta
 
 fn provider(setup: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
     let name = arguments.given.provider.as_deref().unwrap_or_default();
-    let kind = ProviderInfo::named(name).with_context(|| format!("--provider: there is no kind {name}"))?;
+    let kind = ProviderInfo::named(name)
+        .with_context(|| refusal!("--provider: there is no kind {name}"; "`hob init --help` names them"))?;
     let variable = arguments.api_key_env.as_deref().or_else(|| kind.variable());
     let variable = variable.filter(|variable| setup.draft.env.text(variable).is_some());
     let api_key = match (&arguments.api_key_file, variable) {
@@ -129,7 +130,7 @@ fn provider(setup: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::
     let edits = ProviderTrial { kind, base_url, api_key, model }.edits(&setup.draft.config);
     let tried = setup.draft.with(&edits)?;
     if let Some(off) = tried.loaded()?.off.iter().find(|off| off.section == "provider") {
-        bail!("{off}");
+        refuse!("{off}"; "set it, and run it again");
     }
     if kind.kind != ProviderKind::Offline {
         setup.environment.offered(&tried)?.map_err(|trouble| failed("the provider", &trouble))?;
@@ -138,8 +139,9 @@ fn provider(setup: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::
     let turn = setup.environment.turn(&tried)?.map_err(|trouble| failed("a real question", &trouble))?;
     setup.tell(&turn_text(&turn));
     if turn.tools.is_empty() {
-        bail!(
-            "the model called no tool, and Hob works by tools: name a larger one with --model, or one made for tools"
+        refuse!(
+            "the model called no tool, and Hob works by tools";
+            "name a larger one with --model, or one made for tools"
         );
     }
     setup.progress.answered = fingerprint(&setup.draft.config);

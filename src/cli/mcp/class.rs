@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
+use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{CliContext, skill};
 use crate::daemon::DATABASE;
 use hob_core::domain::clock::{Clock as _, SystemClock};
@@ -24,11 +25,13 @@ const ASK: &str = "ask";
 /// What an owner says in `TOOL=CLASS`.
 pub(super) fn parse_classes(tools: &[String], as_it_says: bool) -> anyhow::Result<ClassChange> {
     let one = |text: &String| {
-        let (tool, class) = text.rsplit_once('=').with_context(|| format!("{text:?} is no TOOL=CLASS"))?;
+        let (tool, class) = text
+            .rsplit_once('=')
+            .with_context(|| refusal!("{text:?} is no TOOL=CLASS"; "write it like send=changes"))?;
         let known = ToolClass::parse(class);
         if known.is_none() && class != ASK {
             let all: Vec<&str> = ToolClass::ALL.into_iter().map(ToolClass::as_str).collect();
-            bail!("{class:?} is not a class; there are: {}, {ASK}", all.join(", "));
+            refuse!("{class:?} is not a class"; "there are {}, {ASK}", all.join(", "));
         }
         Ok((tool.to_owned(), known))
     };
@@ -43,7 +46,7 @@ pub(super) async fn class(server: &Settings, wish: ClassChange, base: &CliContex
     let said = serde_json::to_string(&ClassRequest { server: server.name.clone(), wish: wish.clone() })?;
     match post(&base.data_dir, PATH, &said, WITHIN) {
         Ok(answer) if answer.status == 200 => Ok(serde_json::from_str(&answer.body)?),
-        Ok(answer) => bail!("{}", answer.body),
+        Ok(answer) => refuse!("{}", answer.body; "`hob mcp test {}` shows its tools", server.name),
         Err(AskError::NotRunning) => {
             let store = skill::open(&base.data_dir.join(DATABASE)).await?;
             let done = probe::class(server, &wish, &base.data_dir, &store, SystemClock.now()).await;
@@ -114,6 +117,6 @@ mod tests {
         assert_eq!(of("a=b=looks").unwrap().tools, [("a=b".to_owned(), Some(ToolClass::Looks))].into());
         assert_eq!(of("a=ask").unwrap().tools, [("a".to_owned(), None)].into());
         insta::assert_snapshot!(of("a").unwrap_err(), @r#""a" is no TOOL=CLASS"#);
-        insta::assert_snapshot!(of("a=Looks").unwrap_err(), @r#""Looks" is not a class; there are: looks, changes, critical, off, ask"#);
+        insta::assert_snapshot!(of("a=Looks").unwrap_err(), @r#""Looks" is not a class: there are looks, changes, critical, off, ask"#);
     }
 }

@@ -2,8 +2,9 @@
 
 use std::io::stdin;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
+use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, runtime, show};
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_tools::mcp::login;
@@ -26,7 +27,7 @@ pub(super) fn log_in(server: &Settings, base: &CliContext) -> anyhow::Result<()>
     ))?;
     let mut pasted = String::new();
     if stdin().read_line(&mut pasted).context("standard input cannot be read")? == 0 {
-        bail!("nothing was pasted, so nobody is logged in");
+        refuse!("nothing was pasted, so nobody is logged in"; "begin again, and paste the address there");
     }
     let scopes = runtime.block_on(Box::pin(begun.finish(&pasted, SystemClock.now()))).with_context(at_server)?;
     let may = if scopes.is_empty() { String::new() } else { format!(" Hob may do there: {}.", scopes.join(", ")) };

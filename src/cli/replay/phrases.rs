@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::cli::next_step::{Refusal, refusal};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::text::{cut_trimmed, grouped, one_line};
 
@@ -37,23 +38,24 @@ pub(in crate::cli) fn count_of(count: u64, what: &str) -> String {
 }
 
 /// There is no such run; which ones there are.
-pub(in crate::cli) fn no_such_run(run: i64, near: &[RunId]) -> String {
+pub(in crate::cli) fn no_such_run(run: i64, near: &[RunId]) -> Refusal {
     if near.is_empty() {
-        return format!("there is no run {run}; there is none at all yet");
+        return refusal!("there is no run {run}, and none at all yet"; "`hob chat` makes the first");
     }
     let near: Vec<String> = near.iter().map(ToString::to_string).collect();
-    format!("there is no run {run}; near it: {} (`hob runs` shows the newest)", near.join(", "))
+    refusal!("there is no run {run}"; "there are {} (`hob runs` shows the newest)", near.join(", "))
 }
 
 /// A run without a journal: every run has one until what was said in it is forgotten.
-pub(in crate::cli) fn forgotten(run: i64) -> String {
-    format!("the journal of run {run} was forgotten, with what was said in it; `hob runs` still has what it cost")
+pub(in crate::cli) fn forgotten(run: i64) -> Refusal {
+    refusal!("the journal of run {run} was forgotten, with what was said in it"; "`hob runs` still has what it cost")
 }
 
 /// A run whose journal was let go because it was old.
-pub(in crate::cli) fn expired_journal_text(run: i64) -> String {
-    format!(
-        "the journal of run {run} was let go: it ended longer ago than `journals_days` under [upkeep] keeps them; `hob runs` still has what it cost"
+pub(in crate::cli) fn expired_journal(run: i64) -> Refusal {
+    refusal!(
+        "the journal of run {run} was let go: it ended longer ago than `journals_days` under [upkeep] keeps them";
+        "`hob runs` still has what it cost"
     )
 }
 
@@ -76,7 +78,7 @@ mod tests {
         );
         assert_eq!((count_of(1, "cycle"), count_of(0, "cycle")), ("1 cycle".to_owned(), "0 cycles".to_owned()));
         assert_eq!(utc_text(Timestamp::UNIX_EPOCH), "1970-01-01 00:00:00");
-        insta::assert_snapshot!(no_such_run(9, &[]), @"there is no run 9; there is none at all yet");
-        insta::assert_snapshot!(no_such_run(9, &[RunId(7), RunId(8)]), @"there is no run 9; near it: 7, 8 (`hob runs` shows the newest)");
+        insta::assert_snapshot!(no_such_run(9, &[]), @"there is no run 9, and none at all yet: `hob chat` makes the first");
+        insta::assert_snapshot!(no_such_run(9, &[RunId(7), RunId(8)]), @"there is no run 9: there are 7, 8 (`hob runs` shows the newest)");
     }
 }

@@ -77,7 +77,7 @@ impl Reloader {
 
     /// What becomes of each account, and the adapters of all that there will be.
     fn connected(&self, blueprint: &Blueprint) -> Result<(AccountSteps, Vec<ConnectedAccount>), String> {
-        if blueprint.own_channel.is_some() {
+        if !blueprint.serves.is_configured() {
             return Ok((Vec::new(), Vec::new()));
         }
         // Hob listens, or does not, as it began.

@@ -24,7 +24,7 @@ impl Reloader {
             file: file.clone(),
             environment: self.blueprint.environment.clone(),
             // Where the page alone was to be and its port is taken, nothing of the file is missing.
-            needs_channel: self.blueprint.own_channel.is_none()
+            needs_channel: self.blueprint.serves.is_configured()
                 && self.roots.own.page.is_none()
                 && !self.made.config.channels().is_empty(),
         })

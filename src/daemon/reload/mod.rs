@@ -156,8 +156,8 @@ impl Reloader {
         // Who sits at the terminal means something else by it.
         let mut hangup = self
             .blueprint
-            .own_channel
-            .is_none()
+            .serves
+            .is_configured()
             .then(|| signal(SignalKind::hangup()))
             .and_then(|hears| hears.inspect_err(|error| tracing::warn!(%error, "SIGHUP is not heard")).ok());
         let stop = self.shutdown.intake.clone();

@@ -30,7 +30,7 @@ pub(super) fn keep_up(shutdown: &ShutdownStages, router: &Arc<Router>, blueprint
     let look =
         detect_troubles(Arc::clone(router), conditions.clone(), Arc::clone(&blueprint.clock), shutdown.drain.clone());
     shutdown.keep("troubles", look);
-    if blueprint.own_channel.is_none() {
+    if blueprint.serves.is_configured() {
         let tell = OwnerNotifier { router: Arc::clone(router), conditions, clock: Arc::clone(&blueprint.clock) };
         shutdown.keep("telling of troubles", tell.run(shutdown.drain.clone()));
     }

@@ -12,7 +12,7 @@ use crate::daemon::models::{ModelSources, addresses, build};
 #[cfg(feature = "mail")]
 use crate::daemon::toolset;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, accounts};
+use crate::daemon::{Blueprint, ServedChannels, accounts};
 use crate::doctor::DoctorInputs;
 use crate::doctor::rules::finding::{Check, Finding};
 use crate::doctor::rules::network::ModelProbe;
@@ -168,7 +168,7 @@ pub(in crate::doctor) async fn channels(patient: &DoctorInputs) -> Vec<Finding> 
         data_dir: data_dir.clone(),
         redactor: patient.redactor.clone(),
         environment: patient.environment.clone(),
-        own_channel: None,
+        serves: ServedChannels::Configured,
         trial: None,
         stays: false,
         conditions: Conditions::default(),

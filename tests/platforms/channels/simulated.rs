@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hob::daemon::{Blueprint, Daemon};
+use hob::daemon::{Blueprint, Daemon, ServedChannels};
 use hob_config::environment::Environment;
 use hob_config::load::load;
 use hob_core::domain::clock;
@@ -96,7 +96,7 @@ pub(crate) async fn start(house: &House, clock: &Clock) -> Daemon {
         data_dir,
         redactor,
         environment,
-        own_channel: None,
+        serves: ServedChannels::Configured,
         trial: None,
         stays: true,
         conditions: Conditions::default(),

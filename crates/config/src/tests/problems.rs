@@ -101,6 +101,10 @@ fn unknown_keys() {
 fn n7_the_nearest_key_is_offered_at_every_depth_and_from_the_wrong_section() {
     for (text, expected) in [
         ("[telegramm]\n", "telegramm: is not a known key; did you mean `telegram`?"),
+        (
+            "[email]\npassword = 'x'\n",
+            "email.password: is not a known key; did you mean `imap_password` or `smtp_password`?",
+        ),
         ("[memory.embeding]\n", "memory.embeding: is not a known key; did you mean `embedding`?"),
         (
             "[memory.embedding]\nbase_ulr = 'x'\n",

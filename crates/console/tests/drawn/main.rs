@@ -154,7 +154,7 @@ async fn inner() {
     let [columns, rows, look] = size.split(' ').collect::<Vec<_>>().try_into().unwrap();
     stty(&["cols", columns, "rows", rows]);
     let data = tempfile::tempdir().unwrap();
-    let look = TerminalTraits { styles: look == "styled", is_dumb: look == "dumb", reflows: false };
+    let look = TerminalTraits { styles: look == "styled", is_dumb: look == "dumb", reflows: Some(false) };
     let (terminal, page) = Terminal::open(data.path(), vec!["status".to_owned()], look).unwrap();
     let console = Arc::new(Console::terminal(page));
     let intake = Arc::new(House(Arc::clone(&console)));

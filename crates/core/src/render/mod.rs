@@ -22,6 +22,7 @@ pub mod speech;
 mod split;
 mod table;
 mod telegram;
+mod unfinished;
 #[cfg(any(test, feature = "fuzzing"))]
 mod validators;
 
@@ -75,6 +76,12 @@ pub fn render(text: &str, capabilities: &Capabilities) -> Vec<Chunk> {
 /// How much of a Markdown text that still grows, in bytes, can be shown by itself: whole blocks, to which nothing is added.
 pub fn finished(text: &str) -> usize {
     parse::finished(text)
+}
+
+/// A Markdown text that still grows, as it will be: what is open in its last block is closed, or waits until it says what it is.
+#[must_use]
+pub fn completed(text: &str) -> String {
+    unfinished::completed(text)
 }
 
 /// What words are written in.

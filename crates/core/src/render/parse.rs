@@ -18,7 +18,8 @@ pub(super) const DEPTH_MAX: usize = 8;
 /// The longest name of a language.
 const LANGUAGE_CHARS_MAX: usize = 24;
 
-const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+pub(super) const OPTIONS: Options =
+    Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
 /// How much of a text that still grows, in bytes, is blocks to which nothing is added any more.
 pub(super) fn finished(text: &str) -> usize {

@@ -35,8 +35,12 @@ pub struct ImportReport {
 }
 
 impl ImportLines {
-    /// What stands in the way: then nothing was brought in.
-    pub async fn run(&self, tx: &mut Tx) -> Result<Result<ImportReport, Vec<LineError>>, StoreError> {
+    /// What stands in the way: then nothing was brought in. `tell` is told how many lines are done.
+    pub async fn run(
+        &self,
+        tx: &mut Tx,
+        tell: &(dyn Fn(usize) + Sync),
+    ) -> Result<Result<ImportReport, Vec<LineError>>, StoreError> {
         let (mut scopes, mut problems) = (Vec::new(), Vec::new());
         for (line, content) in &self.lines {
             match self.scope(tx, content).await? {
@@ -48,7 +52,8 @@ impl ImportLines {
             return Ok(Err(problems));
         }
         let mut bringing = ImportState::default();
-        for ((_, content), scope) in self.lines.iter().zip(scopes) {
+        for (done, ((_, content), scope)) in self.lines.iter().zip(scopes).enumerate() {
+            tell(done);
             let is_new = match content {
                 TransferLine::Person(person) => bringing.person(tx, scope, person).await?,
                 TransferLine::Memory(said) => bringing.memory(tx, scope, said).await?,
@@ -56,6 +61,7 @@ impl ImportLines {
             };
             bringing.imported.known += usize::from(!is_new);
         }
+        tell(self.lines.len());
         for episode in bringing.new_episodes {
             transfer::set_extracted(tx, episode).await?;
         }

@@ -37,7 +37,7 @@ async fn house(ada: i64) -> (TempDir, Store) {
 
 async fn import(store: &Store, lines: &[TransferLine], into: Option<Scope>) -> Result<ImportReport, Vec<LineError>> {
     let lines = (1..).zip(lines.iter().cloned()).collect();
-    store.write(async move |tx| ImportLines { lines, into }.run(tx).await).await.unwrap()
+    store.write(async move |tx| ImportLines { lines, into }.run(tx, &|_| {}).await).await.unwrap()
 }
 
 fn ada() -> UserRef {

@@ -12,6 +12,7 @@ mod statements;
 mod tests;
 
 use std::convert::Infallible;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +35,7 @@ use hob_store::error::StoreError;
 use hob_store::vectors::VectorModel;
 use hob_store::{Store, vectors};
 
+const MEGABYTE: u64 = 1_000_000;
 /// How many vectors are read at once into the index.
 const PAGE: i64 = 2_000;
 /// How many vectors of a model that is not wanted any more are deleted at once.
@@ -43,11 +45,31 @@ const BREATH: Duration = Duration::from_millis(20);
 /// How long the opening of a former model may take.
 const FORMER_MAX: Duration = Duration::from_secs(15);
 
+/// How far it is with what a model needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrepareStep {
+    /// It is fetched soon.
+    Waiting,
+    /// So many bytes are there of so many.
+    Fetching { done: u64, of: u64 },
+}
+
+impl fmt::Display for PrepareStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Waiting => f.write_str("the model is fetched soon"),
+            Self::Fetching { done, of } => {
+                write!(f, "fetching the model, {} of {} MB", done.div_ceil(MEGABYTE), of.div_ceil(MEGABYTE))
+            }
+        }
+    }
+}
+
 /// Opens embedding models.
 #[async_trait]
 pub trait EmbedderOpener: Send + Sync {
     /// Gets what the wanted model needs, e.g. its files; `tell` is told of what happens.
-    async fn prepare(&self, tell: &(dyn Fn(String) + Sync)) -> Result<(), PrepareError>;
+    async fn prepare(&self, tell: &(dyn Fn(PrepareStep) + Sync)) -> Result<(), PrepareError>;
 
     /// The model that is wanted.
     async fn open(&self) -> Result<Arc<dyn Embedder>, EmbedError>;
@@ -152,7 +174,9 @@ impl Upkeep {
 
     /// Opens the model, lets it serve, and makes vectors as memories come. Gives back only what it cannot get over by itself.
     async fn keep(&self, trouble: &mut FailureTracker<'_>) -> Result<Infallible, UpkeepError> {
-        let tell = |what: String| self.embedding_service.set_status(EmbeddingStatus::Starting { what });
+        let tell = |step: PrepareStep| {
+            self.embedding_service.set_status(EmbeddingStatus::Starting { what: step.to_string() });
+        };
         self.until_room().await;
         self.opener.prepare(&tell).await.map_err(UpkeepError::Unprepared)?;
         let embedder = self.opener.open().await?;

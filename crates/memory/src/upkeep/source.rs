@@ -13,12 +13,11 @@ use crate::embedding::fetch::{self, MINILM, MINILM_URL, Progress};
 use crate::embedding::local::{FILES, LocalEmbedder};
 use crate::embedding::openai::{OpenAiEmbedder, RemoteModel};
 use crate::embedding::{Embedder, EmbeddingModel};
-use crate::upkeep::{EmbedderOpener, PrepareError};
+use crate::upkeep::{EmbedderOpener, MEGABYTE, PrepareError, PrepareStep};
 use hob_store::vectors::VectorModel;
 
 /// The model that is fetched, as its folder is called.
 pub(crate) const MINILM_NAME: &str = "all-MiniLM-L6-v2";
-const MEGABYTE: u64 = 1_000_000;
 
 /// Which model is wanted.
 #[derive(Clone)]
@@ -85,7 +84,7 @@ impl EmbedderSource {
 
 #[async_trait]
 impl EmbedderOpener for EmbedderSource {
-    async fn prepare(&self, tell: &(dyn Fn(String) + Sync)) -> Result<(), PrepareError> {
+    async fn prepare(&self, tell: &(dyn Fn(PrepareStep) + Sync)) -> Result<(), PrepareError> {
         let ModelOrigin::Fetched { from, leave } = &self.wanted else { return Ok(()) };
         let folder = self.fetched();
         if fetch::is_there(&folder, &MINILM).await {
@@ -94,12 +93,12 @@ impl EmbedderOpener for EmbedderSource {
         match leave {
             FetchPermission::No(why) => return Err(PrepareError::Forbidden(why.clone())),
             FetchPermission::After(wait) => {
-                tell("the model is fetched soon".to_owned());
+                tell(PrepareStep::Waiting);
                 tokio::time::sleep(*wait).await;
             }
         }
         let from = from.as_deref().unwrap_or(MINILM_URL);
-        tell("fetching the model".to_owned());
+        tell(PrepareStep::Fetching { done: 0, of: whole() });
         tracing::info!(from, "memory.embedding.fetching");
         let quarters = AtomicU64::new(0);
         fetch::fetch(from, &MINILM, &folder, &|progress| report(progress, &quarters, tell))
@@ -146,16 +145,21 @@ fn has_files(folder: &Path) -> bool {
 }
 
 /// Tells how far the fetch is.
-fn report(progress: Progress, quarters: &AtomicU64, tell: &(dyn Fn(String) + Sync)) {
-    let all: u64 = MINILM.iter().map(|file| file.bytes).sum();
+fn report(progress: Progress, quarters: &AtomicU64, tell: &(dyn Fn(PrepareStep) + Sync)) {
+    let all = whole();
     let before: u64 = MINILM.iter().take_while(|file| file.name != progress.name).map(|file| file.bytes).sum();
     let done = before + progress.done;
-    let (shown, of) = (done.div_ceil(MEGABYTE), all.div_ceil(MEGABYTE));
-    tell(format!("fetching the model, {shown} of {of} MB"));
+    tell(PrepareStep::Fetching { done, of: all });
     let quarter = done * 4 / all.max(1);
     if quarters.fetch_max(quarter, Ordering::Relaxed) < quarter {
-        tracing::info!(done_mb = shown, of_mb = of, "memory.embedding.progress");
+        let (done_mb, of_mb) = (done.div_ceil(MEGABYTE), all.div_ceil(MEGABYTE));
+        tracing::info!(done_mb, of_mb, "memory.embedding.progress");
     }
+}
+
+/// How many bytes the files have together.
+fn whole() -> u64 {
+    MINILM.iter().map(|file| file.bytes).sum()
 }
 
 #[cfg(test)]
@@ -189,7 +193,7 @@ mod tests {
         let quarters = AtomicU64::new(0);
         for (name, done) in [("config.json", 612), ("tokenizer.json", 466_247), ("model.safetensors", 45_000_000)] {
             let progress = Progress { name, done, bytes: 0 };
-            report(progress, &quarters, &|what| told.lock().unwrap().push(what));
+            report(progress, &quarters, &|step| told.lock().unwrap().push(step.to_string()));
         }
         insta::assert_snapshot!(told.lock().unwrap().join("\n"), @r"
         fetching the model, 1 of 92 MB

@@ -21,7 +21,7 @@ use crate::embedding::error::EmbedError;
 use crate::embedding::{EmbeddedText, Embedder, EmbeddingModel, TokenVector, normalise};
 use crate::embedding_service::{EmbeddingService, EmbeddingStatus};
 use crate::upkeep::failure_tracker::Backoff;
-use crate::upkeep::{EmbedderOpener, PrepareError, RetryPolicy, Upkeep};
+use crate::upkeep::{EmbedderOpener, PrepareError, PrepareStep, RetryPolicy, Upkeep};
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::ids::{EpisodeId, MemoryId};
@@ -135,7 +135,7 @@ struct FakeOpener(Vec<Arc<FakeEmbedder>>);
 
 #[async_trait]
 impl EmbedderOpener for FakeOpener {
-    async fn prepare(&self, _tell: &(dyn Fn(String) + Sync)) -> Result<(), PrepareError> {
+    async fn prepare(&self, _tell: &(dyn Fn(PrepareStep) + Sync)) -> Result<(), PrepareError> {
         Ok(())
     }
 

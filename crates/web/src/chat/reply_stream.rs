@@ -10,7 +10,7 @@ use serde::Serialize;
 use hob_core::domain::capabilities::Capabilities;
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::ChannelKind;
-use hob_core::render::{finished, render};
+use hob_core::render::{completed, finished, render};
 
 /// More of a reply that is being written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -49,7 +49,7 @@ pub(super) fn more(told: Option<StreamedReply>, run: RunId, text: Arc<str>) -> (
     // As at the terminal it is decided line by line: what half a line is, its rest may change.
     let lines = rest.rfind('\n').map_or("", |end| rest.get(..=end).unwrap_or_default());
     let (blocks, open) = rest.split_at_checked(finished(lines)).unwrap_or(("", rest));
-    let (html, open_html) = (html(blocks), html(open));
+    let (html, open_html) = (html(blocks), html(&completed(open)));
     let same = same_beginning(&before.open, &open_html);
     let event = GrowingEvent {
         run: run.0,
@@ -122,6 +122,34 @@ mod tests {
     fn f8_what_grew_looks_like_what_is_there_in_the_end() {
         for step in [1, 2, 7, 50, 10_000] {
             assert_eq!(grown(REPLY, step).0, html(REPLY), "in pieces of {step}");
+        }
+    }
+
+    /// What a reader sees of HTML, without its blanks.
+    fn seen(html: &str) -> String {
+        let (mut text, mut is_tag) = (String::new(), false);
+        for sign in html.chars() {
+            match sign {
+                '<' => is_tag = true,
+                '>' => is_tag = false,
+                sign if !is_tag && !sign.is_whitespace() => text.push(sign),
+                _ => {}
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn f8_what_is_seen_of_a_reply_only_grows() {
+        const RICH: &str = "Say **bold and *both* at** once, `ls **` ~~not~~ and [a page](https://a.example/b_c).\n- one **two**\n\
+            - [x] ***three***\n\n1. a\n2. __b__\n\nWords:\n\n| Day | **Dinner** |\n|---|---|\n| Mon | `Soup` |\n\n```sh\nls -l *\n```\n\
+            ### End\n2 * 3 and a_b_c.";
+        let whole = seen(&html(RICH));
+        let ends = RICH.char_indices().map(|(at, sign)| at + sign.len_utf8());
+        for end in ends {
+            let (so_far, _) = grown(RICH.get(..end).unwrap(), 5);
+            let now = seen(&so_far);
+            assert!(whole.starts_with(&now), "{:?} shows {now:?}", &RICH[..end]);
         }
     }
 

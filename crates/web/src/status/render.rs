@@ -35,7 +35,8 @@ impl fmt::Display for StatusReport {
         self.resting.iter().try_for_each(|resting| writeln!(f, "resting: {resting}"))?;
         match &self.books {
             Some(books) => write!(f, "{books}")?,
-            None => writeln!(f, "database: no answer")?,
+            None if self.running => writeln!(f, "database: no answer; `hob doctor` looks why")?,
+            None => writeln!(f, "database: none yet; `hob init` sets Hob up, `hob chat` talks with it here")?,
         }
         match self.backup_age_secs {
             Some(age) => writeln!(f, "backup: {} ago", span(age))?,

@@ -53,7 +53,7 @@ async fn e5_the_model_is_fetched_once_and_then_works() {
     let wanted = ModelOrigin::Fetched { from: Some(from), leave: FetchPermission::After(Duration::ZERO) };
     let source = EmbedderSource { wanted, models: home.path().join("models"), account: None };
     let told = Mutex::new(Vec::new());
-    source.prepare(&|what| told.lock().unwrap().push(what)).await.unwrap();
+    source.prepare(&|step| told.lock().unwrap().push(step.to_string())).await.unwrap();
     assert_eq!(told.lock().unwrap().last().unwrap(), "fetching the model, 92 of 92 MB");
 
     // From now on it is there, and nobody is asked.
