@@ -81,7 +81,7 @@ async fn n8_what_is_remembered_is_listed_searched_counted_and_forgotten() {
     fails(
         &home,
         &["list", "--person", "Zoe"],
-        "hob: nobody called Zoe has talked with Hob; `hob memory stats` shows who has",
+        "hob: nobody called Zoe has talked with Hob: `hob memory stats` shows who has",
     )
     .await;
 
@@ -91,7 +91,7 @@ async fn n8_what_is_remembered_is_listed_searched_counted_and_forgotten() {
     assert_eq!((&stats["scopes"][0]["memories"], &stats["scopes"][0]["facts"]), (&3.into(), &1.into()));
 
     assert_eq!(memory(&home, &["forget", "m2"]).await, "forgotten: m2\n");
-    fails(&home, &["forget", "m2"], "hob: there is no m2").await;
+    fails(&home, &["forget", "m2"], "hob: there is no m2: `hob memory list` shows what there is").await;
     let nonsense =
         "hob: 12 is not a name of something remembered: m12 is something said, f7 a fact (`hob memory list`)";
     fails(&home, &["forget", "m3", "12"], nonsense).await;
@@ -147,7 +147,8 @@ async fn n8_without_a_good_database_or_config_it_says_what_to_do() {
     let home = tempfile::tempdir().unwrap();
     for arguments in all {
         let why = "hob: there is no database at HOME/data/hob.db: nothing has run with this data directory yet (see `dir` \
-                   in [state] of config.toml, and $HOB_HOME)";
+                   in [state] of config.toml, and $HOB_HOME)\nnext: `hob run` starts Hob, `hob chat` talks with it here, `hob init` \
+                   sets it up";
         fails(&home, arguments, why).await;
     }
     assert!(!home.path().join("data").exists(), "to look makes nothing");

@@ -68,7 +68,7 @@ async fn a_user_installs_looks_and_uninstalls() {
     insta::assert_snapshot!(said(&service(home, &["uninstall", "--user"]).await, home), @"Hob is stopped, and starts no more. Its data stays in HOME/data.");
     assert!(!home.join(".config/systemd/user/hob.service").exists());
     assert_eq!(told(home)[4..], ["--user disable --now hob.service", "--user daemon-reload"]);
-    insta::assert_snapshot!(said(&service(home, &["uninstall", "--user"]).await, home), @"hob: HOME/.config/systemd/user/hob.service is not there: nothing is installed");
+    insta::assert_snapshot!(said(&service(home, &["uninstall", "--user"]).await, home), @"hob: HOME/.config/systemd/user/hob.service is not there: nothing is installed: `hob service install` does it");
 }
 
 #[tokio::test]

@@ -95,7 +95,7 @@ async fn n2_runs_are_listed_newest_first() {
     assert_eq!(one.lines().count(), 1, "{one}");
     assert_eq!(stdout(&house, &["runs", "--state", "queued"]).await, "No run.\n");
     let (_, words) = fails(&house, &["runs", "--session", "nobody"]).await;
-    insta::assert_snapshot!(words.trim_end(), @"hob: there is no session nobody; `hob runs` shows them all");
+    insta::assert_snapshot!(words.trim_end(), @"hob: there is no session nobody: `hob runs` shows them all");
     let (_, words) = fails(&house, &["replay", "9"]).await;
     insta::assert_snapshot!(words.trim_end(), @"hob: there is no run 9: there are 1, 2 (`hob runs` shows the newest)");
 }

@@ -95,7 +95,10 @@ async fn a_config_that_is_not_there() {
     let house = House::new().await;
     let (code, said) = refused(hob(house.home.path(), &["--config", "nowhere.toml", "run"])).await;
     assert_eq!(code, Some(78));
-    insta::assert_snapshot!(said, @"hob: nowhere.toml: there is no such file, but --config names it");
+    insta::assert_snapshot!(said, @r"
+    hob: nowhere.toml: there is no such file, but --config names it
+    next: name a file that is there; `hob init` makes one, and without any Hob uses its defaults
+    ");
 }
 
 /// The same command as a user who may not write; root may always.

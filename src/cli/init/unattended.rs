@@ -55,7 +55,7 @@ pub(super) fn run(setup: &mut SetupContext<'_>, arguments: &InitArguments) -> an
 }
 
 fn failed(what: &str, trouble: &SetupTrouble) -> anyhow::Error {
-    refusal!("{what}: {}\nWhat came before it is saved", trouble.why; "mend that, and run it again").into()
+    refusal!("{what}: {}\nWhat came before it is saved.", trouble.why; "\nMend that, and run it again.").into()
 }
 
 /// The flags without which it cannot be done.

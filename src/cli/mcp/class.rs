@@ -116,7 +116,7 @@ mod tests {
         let of = |text: &str| parse_classes(&[text.to_owned()], false);
         assert_eq!(of("a=b=looks").unwrap().tools, [("a=b".to_owned(), Some(ToolClass::Looks))].into());
         assert_eq!(of("a=ask").unwrap().tools, [("a".to_owned(), None)].into());
-        insta::assert_snapshot!(of("a").unwrap_err(), @r#""a" is no TOOL=CLASS"#);
+        insta::assert_snapshot!(of("a").unwrap_err(), @r#""a" is no TOOL=CLASS: write it like send=changes"#);
         insta::assert_snapshot!(of("a=Looks").unwrap_err(), @r#""Looks" is not a class: there are looks, changes, critical, off, ask"#);
     }
 }
