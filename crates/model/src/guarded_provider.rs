@@ -59,7 +59,6 @@ impl BreakerMonitor {
     }
 
     /// Hears of every answer, by the time at which it was asked for.
-    #[must_use]
     pub fn answers_seen(&self) -> LastAnswerReceiver {
         self.heard.subscribe()
     }

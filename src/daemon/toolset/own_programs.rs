@@ -92,7 +92,6 @@ pub fn unsandboxed_keys(config: &Config) -> Vec<String> {
 }
 
 /// How programs are confined.
-#[must_use]
 pub fn confinement(sandbox: &SandboxTrial, config: &Config) -> Confinement {
     Confinement { trial: sandbox.clone(), outside: unsandboxed_keys(config) }
 }

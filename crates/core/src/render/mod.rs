@@ -79,7 +79,6 @@ pub fn finished(text: &str) -> usize {
 }
 
 /// A Markdown text that still grows, as it will be: what is open in its last block is closed, or waits until it says what it is.
-#[must_use]
 pub fn completed(text: &str) -> String {
     unfinished::completed(text)
 }

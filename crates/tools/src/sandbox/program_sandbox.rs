@@ -49,7 +49,6 @@ impl ProgramSandbox {
     }
 
     /// The walls around a program that is started by this command.
-    #[must_use]
     pub fn confine(&self, own: &ProgramAccess, command: &[String]) -> Confinement {
         let home = own.home(&self.data_dir);
         let data = self.data_dir.canonicalize().unwrap_or_else(|_| self.data_dir.clone());
