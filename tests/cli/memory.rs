@@ -168,7 +168,7 @@ async fn n8_without_a_good_database_or_config_it_says_what_to_do() {
 
 #[tokio::test]
 async fn n8_it_works_beside_a_running_hob() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.ask(ADA, "The bins go out on Tuesday", Reply::text("I see.")).await;
     house.ask(ADA, "The key hangs behind the door", Reply::text("I see.")).await;
     let found = memory(&house.home, &["search", "bins"]).await;

@@ -9,7 +9,7 @@ use hob_testkit::house::{ADA, BOB, House, STRANGER};
 
 #[tokio::test]
 async fn a_message_is_answered_and_typing_is_shown_meanwhile() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let gate = Gate::default();
     house.model.reply(Script::default().text("It is ").gate(&gate).text("noon.").finish("stop").into());
     let asked = house.say(ADA, "What time is it?");
@@ -26,7 +26,7 @@ async fn a_message_is_answered_and_typing_is_shown_meanwhile() {
 
 #[tokio::test]
 async fn c4_the_conversation_goes_on_and_each_person_has_their_own() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.otherwise(|asked| Reply::text(&format!("{} messages", asked.messages().len())));
     let counts = async |person| {
         house.say(person, "one");
@@ -56,7 +56,7 @@ async fn who_is_not_let_in_gets_a_code_once_and_nothing_is_kept() {
 
 #[tokio::test]
 async fn bad_messages_get_a_clear_answer() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.telegram.post(Post::new(ADA, ADA, " \u{200b}\u{7}\u{0} ").with(json!({"text": " \u{7}\u{0} "})));
     insta::assert_snapshot!(house.told(ADA, 1).await[0], @"There was nothing in that message that I can read.");
     house.say(ADA, &"x".repeat(200_000));
@@ -70,7 +70,7 @@ async fn bad_messages_get_a_clear_answer() {
 
 #[tokio::test]
 async fn updates_of_other_kinds_and_shapes_are_passed_over() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.telegram.raw_update(json!({"poll_answer": {"poll_id": "1", "option_ids": [0]}}));
     house.telegram.raw_update(json!({"from_the_future": {"a": [1, 2, {"b": null}]}}));
     house.telegram.raw_update(json!({"message": "not an object"}));
@@ -85,7 +85,7 @@ async fn updates_of_other_kinds_and_shapes_are_passed_over() {
 
 #[tokio::test]
 async fn what_is_said_while_telegram_is_down_goes_out_in_order() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let gate = Gate::default();
     for answer in ["one", "two"] {
         house.model.reply(Script::default().gate(&gate).text(answer).finish("stop").into());
@@ -106,7 +106,7 @@ async fn what_is_said_while_telegram_is_down_goes_out_in_order() {
 
 #[tokio::test]
 async fn a_flood_limit_is_waited_out() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.telegram.fault("sendMessage", Fault::Flood(1));
     let words = "y".repeat(5_000);
     house.model.reply(Reply::text(&words));

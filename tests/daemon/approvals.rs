@@ -22,8 +22,7 @@ approval = "critical"
 "#;
 
 async fn careful(more: &str) -> House {
-    let mut house = House::running(&format!("{CAREFUL}{more}")).await;
-    house
+    House::running(&format!("{CAREFUL}{more}")).await
 }
 
 /// Ada has asked for something, and the model wants to pay Ben for it.
@@ -337,8 +336,7 @@ const NOTE: &str = r#"{"path": "contracts/rent.txt", "content": "100"}"#;
 
 /// A persona that has these gates.
 async fn gated(gates: &str) -> House {
-    let mut house = House::running(&format!("[agent]\npersona = 'clerk'\n[personas.clerk]\n{gates}")).await;
-    house
+    House::running(&format!("[agent]\npersona = 'clerk'\n[personas.clerk]\n{gates}")).await
 }
 
 #[tokio::test]

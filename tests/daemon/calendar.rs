@@ -25,8 +25,7 @@ async fn house(server: &Server) -> House {
         "[people.ada]\ntelegram_user_ids = [{ADA}]\n[people.bob]\ntelegram_user_ids = [{BOB}]\n[memory]\nextract = false\n"
     );
     let accounts = [account("ada", "ada", ""), account("ben", "bob", "busy_for = ['ada']")].concat();
-    let mut house = House::running(&format!("{people}{accounts}")).await;
-    house
+    House::running(&format!("{people}{accounts}")).await
 }
 
 fn call(tool: &str, arguments: Value) -> Reply {

@@ -70,7 +70,7 @@ async fn c2_a_persons_month_of_money_is_the_calendars_in_the_houses_zone() {
 
 #[tokio::test]
 async fn c2_a_persons_hour_of_money_is_theirs() {
-    let mut house = House::running(&format!("{PRICED}\n[budget]\nperson_hour_usd = 0.1")).await;
+    let house = House::running(&format!("{PRICED}\n[budget]\nperson_hour_usd = 0.1")).await;
     house.model.otherwise(|_asked| Reply::text("Hi."));
     for count in [1, 2] {
         house.say(ADA, "Hello");
@@ -90,7 +90,7 @@ async fn c2_a_persons_hour_of_money_is_theirs() {
 
 #[tokio::test]
 async fn c2_a_personas_hour_of_tokens_is_everybodys_who_talks_with_it() {
-    let mut house = House::running(&format!("{COOK}hour_tokens = 3000")).await;
+    let house = House::running(&format!("{COOK}hour_tokens = 3000")).await;
     assert_eq!(house.ask(ADA, "Soup?", read(2_293)).await, "Yes.");
     house.say(BOB, &"Cake? ".repeat(400));
     let told = house.told(BOB, 1).await.pop().unwrap();
@@ -115,7 +115,7 @@ async fn c2_a_personas_hour_of_tokens_is_everybodys_who_talks_with_it() {
 async fn c2_a_personas_month_of_money_holds_for_runs_at_once() {
     // A call sets a reply of 4,096 tokens aside: $40.96.
     let prices = "[models.'openai-compatible/fake']\ninput_usd = 0.0\noutput_usd = 10_000.0\n";
-    let mut house = House::running(&format!("{prices}{COOK}month_usd = 50.0")).await;
+    let house = House::running(&format!("{prices}{COOK}month_usd = 50.0")).await;
     let gate = Gate::default();
     house.model.reply(Script::default().gate(&gate).words("Yes.").finish("stop").into());
     house.say(ADA, "Soup?");
@@ -134,7 +134,7 @@ async fn c2_a_personas_month_of_money_holds_for_runs_at_once() {
 
 #[tokio::test]
 async fn c2_what_has_no_known_price_is_stopped_by_its_tokens() {
-    let mut house = House::running("[budget]\nmonth_usd = 0.01\nmonth_tokens = 20_000").await;
+    let house = House::running("[budget]\nmonth_usd = 0.01\nmonth_tokens = 20_000").await;
     assert_eq!(house.ask(OWNER, "Hello", read(15_000)).await, "Yes.", "money alone never stops it");
     house.model.reply(read(3_000));
     house.say(ADA, "Hello");
@@ -158,7 +158,7 @@ async fn c2_what_is_heard_counts_in_the_same_sums() {
         let fake = FakeTranscription::start().await;
         fake.hears("Soup, please", 12);
         let service = format!("[transcription]\nmodel = '{model}'\nbase_url = '{}'", fake.base_url());
-        let mut house = House::running(&format!("{COOK}{service}\n[quotas]\nhour_tokens = 9000")).await;
+        let house = House::running(&format!("{COOK}{service}\n[quotas]\nhour_tokens = 9000")).await;
         let speak = |seconds: u32| {
             let mut voice = house.telegram.look(|world| world.upload("", "audio/ogg", b"OggS\0\x02\0\0\0\0"));
             voice["duration"] = json!(seconds);

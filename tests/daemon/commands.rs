@@ -7,7 +7,7 @@ use hob_testkit::process::within;
 
 /// Hob, while it waits for the model's answer to Ada; the gate lets "Late." through.
 async fn at_work() -> (House, Gate) {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let gate = Gate::default();
     house.model.reply(Script::default().gate(&gate).text("Late.").finish("stop").into());
     house.say(ADA, "Take your time");
@@ -141,7 +141,7 @@ async fn b7_stop_reaches_only_ones_own_conversation() {
 
 #[tokio::test]
 async fn a_model_is_chosen_for_a_conversation() {
-    let mut house = House::running("[provider.models]\nsmart = 'clever'").await;
+    let house = House::running("[provider.models]\nsmart = 'clever'").await;
     house.say(ADA, "/model smart");
     insta::assert_snapshot!(house.told(ADA, 1).await[0], @"From now on I use openai-compatible/clever here.");
     house.ask(ADA, "Go", Reply::text("Cleverly.")).await;

@@ -215,7 +215,7 @@ async fn e11_too_long_trims_and_then_names_what_helps() {
 
 #[tokio::test]
 async fn b4_fixed_parts_that_do_not_fit_are_told_before_any_model_is_asked() {
-    let mut house = House::running(&format!(
+    let house = House::running(&format!(
         "[context]\nwindow_tokens = 1000\n[agent]\nsystem_prompt = '{}'",
         "word ".repeat(2_000).trim()
     ))

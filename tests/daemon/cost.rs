@@ -11,7 +11,7 @@ const PRICED: &str = "[models.'openai-compatible/fake']
 
 #[tokio::test]
 async fn c8_the_bill_is_known_by_time_model_and_person() {
-    let mut house = House::running(PRICED).await;
+    let house = House::running(PRICED).await;
     house.ask(ADA, "Hello", Reply::text("Hi, Ada.")).await;
     house.ask(ADA, "And again", Reply::text("Hi, Ada.")).await;
     house.ask(BOB, "Hello", Reply::text("Hi, Bob.")).await;
@@ -32,7 +32,7 @@ async fn c8_the_bill_is_known_by_time_model_and_person() {
 
 #[tokio::test]
 async fn what_no_price_is_known_for_is_told() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.ask(OWNER, "Hello", Reply::text("Hi.")).await;
     house.say(OWNER, "/cost");
     let bill = house.told(OWNER, 2).await.pop().unwrap();
@@ -42,7 +42,7 @@ async fn what_no_price_is_known_for_is_told() {
 #[tokio::test]
 async fn n10_runs_at_once_cannot_overshoot_a_budget_together() {
     // A call sets about 41 dollars aside: 4,096 tokens written.
-    let mut house = House::running(&format!("{PRICED}\n[budget]\nday_usd = 50.0")).await;
+    let house = House::running(&format!("{PRICED}\n[budget]\nday_usd = 50.0")).await;
     let gate = Gate::default();
     house.model.reply(Script::default().gate(&gate).words("Hi, Ada.").finish("stop").into());
     house.say(ADA, "Hello");
@@ -61,7 +61,7 @@ async fn n10_runs_at_once_cannot_overshoot_a_budget_together() {
 #[tokio::test]
 async fn n10_at_the_cap_the_task_is_handed_back_with_what_was_done() {
     // The first call fits; what it costs and the second's reserve do not.
-    let mut house = House::running(&format!("{PRICED}\n[budget]\nrun_usd = 41.0")).await;
+    let house = House::running(&format!("{PRICED}\n[budget]\nrun_usd = 41.0")).await;
     house.model.reply(Reply::call("remember_fact", r#"{"category":"home","key":"colour","value":"red"}"#));
     house.say(ADA, "Remember that the door is red");
     let told = house.told(ADA, 1).await.pop().unwrap();
@@ -74,8 +74,7 @@ async fn n10_at_the_cap_the_task_is_handed_back_with_what_was_done() {
 
 #[tokio::test]
 async fn n10_that_a_budget_is_nearly_used_up_is_told_once() {
-    let mut house =
-        House::running(&format!("{PRICED}\n[provider]\nmax_output_tokens = 1\n[budget]\nday_usd = 0.1")).await;
+    let house = House::running(&format!("{PRICED}\n[provider]\nmax_output_tokens = 1\n[budget]\nday_usd = 0.1")).await;
     house.model.otherwise(|_asked| Reply::text("Hi."));
     // 7 cents are 70 % of the day's, 14 are more than all of it: the note comes with the call that goes beyond.
     house.say(ADA, "Hello");

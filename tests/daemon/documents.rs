@@ -185,7 +185,7 @@ async fn c6_pictures_and_files_of_a_result_are_seen_and_can_be_sent_on() {
 
 #[tokio::test]
 async fn c6_a_picture_in_the_workspace_is_seen() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     std::fs::create_dir_all(house.path("data/workspace")).unwrap();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x02\x08\x02\0\0\0\xfd\xd4\x9as";
     std::fs::write(house.path("data/workspace/a.png"), png).unwrap();

@@ -18,8 +18,7 @@ extract = false
 const DONE: &str = "That is all.";
 
 async fn house() -> House {
-    let mut house = House::running(MAIL).await;
-    house
+    House::running(MAIL).await
 }
 
 fn shell(command: &str) -> Reply {

@@ -5,7 +5,7 @@ use hob_testkit::house::{ADA, House};
 
 /// What the person is told when each of so many requests is answered like this; then the conversation goes on.
 async fn told(reply: Reply, requests: usize) -> String {
-    let mut house = House::running("[provider]\nfirst_event_timeout_secs = 1\nidle_timeout_secs = 1").await;
+    let house = House::running("[provider]\nfirst_event_timeout_secs = 1\nidle_timeout_secs = 1").await;
     for _ in 0..requests {
         house.model.reply(reply.clone());
     }
@@ -74,7 +74,7 @@ async fn a_stream_that_is_cut() {
 
 #[tokio::test]
 async fn a_passing_failure_is_not_told() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.reply(Script::default().text("It is").cut().into());
     assert_eq!(house.ask(ADA, "Go", Reply::text("It is noon.")).await, "It is noon.");
 }

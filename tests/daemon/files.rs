@@ -15,7 +15,7 @@ fn kept(house: &House) -> Vec<String> {
 
 #[tokio::test]
 async fn c6_a_file_that_came_is_read_by_its_id_and_by_nobody_elsewhere() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.reply(Reply::call("read_file", r#"{"id": 1}"#)).reply(Reply::text("It says milk."));
     house.telegram.hand(ADA, "list.txt", b"milk\neggs\n", "what is on it?");
     house.told(ADA, 1).await;
@@ -37,7 +37,7 @@ async fn c6_a_file_that_came_is_read_by_its_id_and_by_nobody_elsewhere() {
 
 #[tokio::test]
 async fn c6_a_file_that_cannot_be_had_costs_its_message_nothing() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.telegram.faults("getFile", Fault::BadRequest("wrong file_id".to_owned()), 1);
     house.model.reply(Reply::text("Send it again."));
     house.telegram.hand(ADA, "list.txt", b"milk", "read this");
@@ -50,7 +50,7 @@ async fn c6_a_file_that_cannot_be_had_costs_its_message_nothing() {
 
 #[tokio::test]
 async fn c6_a_stranger_fills_no_disk() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.telegram.hand(hob_testkit::house::STRANGER, "x", b"x", "");
     house.acknowledged().await;
     assert_eq!(house.telegram.look(|world| world.called("getFile")), 0);
@@ -91,7 +91,7 @@ async fn c6_a_file_is_written_sent_as_it_was_and_survives_a_kill() {
 
 #[tokio::test]
 async fn c6_whoever_has_everything_forgotten_leaves_no_file() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.reply(Reply::text("Seen."));
     house.telegram.hand(ADA, "a.txt", b"mine", "keep this");
     house.told(ADA, 1).await;
@@ -115,7 +115,7 @@ async fn c6_whoever_has_everything_forgotten_leaves_no_file() {
 
 #[tokio::test]
 async fn c5_the_owner_alone_has_others_written_to() {
-    let mut house = House::running(&format!("[destinations.bob]\ntelegram_chat = {BOB}")).await;
+    let house = House::running(&format!("[destinations.bob]\ntelegram_chat = {BOB}")).await;
     let call = r#"{"text": "Dinner is ready", "to": "bob"}"#;
     house.model.reply(Reply::call("send_message", call));
     house.ask(ADA, "tell Bob", Reply::text("I may not.")).await;

@@ -14,7 +14,7 @@ parameters = { to = "To whom." }
 
 #[tokio::test]
 async fn b2_identical_thrash_ends_in_a_question_to_the_person() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let look = || Reply::call("recall", r#"{"query": "keys"}"#);
     for _ in 0..4 {
         house.model.reply(look());
@@ -50,7 +50,7 @@ async fn b2_identical_thrash_ends_in_a_question_to_the_person() {
 
 #[tokio::test]
 async fn b3_a_press_gives_up_what_goes_in_circles() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     for _ in 0..6 {
         house.model.reply(Reply::call("recall", r#"{"query": "keys"}"#));
     }
@@ -63,7 +63,7 @@ async fn b3_a_press_gives_up_what_goes_in_circles() {
 
 #[tokio::test]
 async fn e10_a_phantom_is_caught_in_german_turkish_and_finnish() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let table = [
         ("Ich habe mir gemerkt, dass du Tee magst.", "Ich habe es noch nicht gespeichert."),
         ("Çay sevdiğini kaydettim.", "Bunu henüz kaydetmedim."),
@@ -88,7 +88,7 @@ async fn e10_a_phantom_is_caught_in_german_turkish_and_finnish() {
 
 #[tokio::test]
 async fn e10_a_partial_failure_is_told_as_partial() {
-    let mut house = House::running(SEND).await;
+    let house = House::running(SEND).await;
     house.model.reply(Reply::calls(&[("send", r#"{"to": "anna"}"#), ("send", r#"{"to": "ben"}"#)]));
     let told = house.ask(ADA, "Invite them", Reply::text("Both are invited.")).await;
     insta::assert_snapshot!(told, @"
@@ -105,7 +105,7 @@ async fn e10_a_partial_failure_is_told_as_partial() {
 
 #[tokio::test]
 async fn b2_an_honest_run_is_left_alone() {
-    let mut house = House::running(&format!("{SEND}\n[agent]\niterations_max = 20")).await;
+    let house = House::running(&format!("{SEND}\n[agent]\niterations_max = 20")).await;
     for guest in 0..12 {
         house.model.reply(Reply::call("send", &format!(r#"{{"to": "guest {guest}"}}"#)));
     }

@@ -14,8 +14,7 @@ async fn house(server: &HomeServer) -> House {
         server.url(),
         server.token()
     );
-    let mut house = House::running(&settings).await;
-    house
+    House::running(&settings).await
 }
 
 fn call(tool: &str, arguments: Value) -> Reply {

@@ -25,8 +25,7 @@ max_cycles = 4
 "#;
 
 async fn tester(terminate: &str) -> House {
-    let mut house = House::running(&format!("{TESTER}terminate = [{terminate}]")).await;
-    house
+    House::running(&format!("{TESTER}terminate = [{terminate}]")).await
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ async fn house() -> (House, Servers) {
 /// The same with these servers; `way_in` is how Hob signs in there.
 async fn house_of(servers: Servers, way_in: &str) -> (House, Servers) {
     let (imap, smtp, ca) = (servers.imap_port, servers.smtp_port, files().join("localhost.crt"));
-    let mut house = House::running(&format!(
+    let house = House::running(&format!(
         "[mail.ada]
         address = 'ada@home.example'
         name = 'Ada'

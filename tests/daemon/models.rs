@@ -13,7 +13,7 @@ fn asked(house: &House) -> Vec<String> {
 
 #[tokio::test]
 async fn a2_the_form_of_a_message_chooses_its_model_until_a_person_does() {
-    let mut house = House::running("[provider.models]\nfast = 'small'\nsmart = 'large'").await;
+    let house = House::running("[provider.models]\nfast = 'small'\nsmart = 'large'").await;
     house.model.otherwise(|_asked| Reply::text("Fine."));
     let hard =
         "1. list all of it\n2. sort it\n3. add it up\n\n```rust\nfn main() {\n    todo();\n}\n```\nWhy? And how?\n"
@@ -63,7 +63,7 @@ async fn e2_a_stand_in_is_told_once_and_so_is_its_end() {
 
 #[tokio::test]
 async fn e4_an_answer_that_is_cut_off_is_made_whole() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.reply(Script::default().words("One, two, ").finish("length").into());
     assert_eq!(house.ask(ADA, "Count to four", Reply::text("three, four.")).await, "One, two, three, four.");
     assert_eq!(house.ask(ADA, "Thanks", Reply::text("Gladly.")).await, "Gladly.");
@@ -87,7 +87,7 @@ fn prefix(asked: &Asked) -> String {
 
 #[tokio::test]
 async fn the_request_of_each_turn_begins_as_the_one_before() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     for turn in 0..6 {
         house.model.reply(Reply::call("remember_fact", &format!(r#"{{"category":"c","key":"k{turn}","value":"v"}}"#)));
         house.ask(ADA, &format!("Remember {turn}"), Reply::text("Done.")).await;

@@ -19,7 +19,7 @@ fn context(asked: &Asked) -> String {
 
 #[tokio::test]
 async fn b12_notes_of_a_task_that_ran_out_of_steps_are_gone_on_with() {
-    let mut house = House::running("[agent]\niterations_max = 2\niterations_cap = 2").await;
+    let house = House::running("[agent]\niterations_max = 2\niterations_cap = 2").await;
     house.model.reply(Reply::call("update_run_journal", NOTES));
     house.model.reply(Reply::call("append_run_journal_entry", FINDING));
     assert_eq!(house.ask(ADA, "Paint the fence", Reply::text("I ran out of steps.")).await, "I ran out of steps.");
@@ -64,7 +64,7 @@ async fn b12_notes_of_a_task_that_ran_out_of_steps_are_gone_on_with() {
 
 #[tokio::test]
 async fn b12_a_failure_is_told_with_the_notes_and_a_new_conversation_drops_them() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.reply(Reply::call("update_run_journal", NOTES));
     insta::assert_snapshot!(house.ask(ADA, "Paint the fence", Reply::status(401)).await, @r"
     I could not get an answer from the model: The model provider does not accept the API key. Whoever runs me has to mend the key in config.toml or in the environment.
@@ -155,7 +155,7 @@ async fn b12_a_failed_run_whose_notes_gave_way_to_others_is_resumed_from_its_jou
 
 #[tokio::test]
 async fn b12_what_a_run_noted_is_no_step_that_it_did() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.reply(Reply::call("update_run_journal", r#"{"objective": "Mow"}"#));
     let told = house.ask(ADA, "Mow the lawn", Reply::status(401)).await;
     assert!(told.contains("Where it stood: nothing was done yet"), "{told}");
@@ -202,7 +202,7 @@ async fn b12_a_failed_run_is_let_be_by_whoever_may_decide_for_its_person() {
 
 #[tokio::test]
 async fn b12_a_failure_without_notes_says_how_far_it_came_and_one_before_any_step_asks_nothing() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let told = house.ask(ADA, "What time is it?", Reply::status(401)).await;
     assert!(!told.contains("Resume"), "{told}");
     house.model.reply(Reply::call("current_time", "{}"));
@@ -250,7 +250,7 @@ async fn b12_in_a_group_only_the_one_whose_task_it_is_and_owners_see_the_notes()
 
 #[tokio::test]
 async fn b12_the_notes_of_what_runs_are_shown_while_it_runs() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let gate = Gate::default();
     house.model.reply(Reply::call("update_run_journal", NOTES));
     house.model.reply(Script::default().gate(&gate).text("Nothing is left.").finish("stop").into());

@@ -120,7 +120,7 @@ async fn e5_what_is_let_go_with_time_takes_its_answer_along() {
 
 #[tokio::test]
 async fn e5_an_answer_is_not_raised_by_being_repeated() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     answer(&house, ADA, "What shall I plant in the garden?", "Plant lavender.").await;
     answer(&house, ADA, "And which soil for the garden?", "Sandy soil, I think.").await;
     let before = ask(&house, ADA, ASKED).await;

@@ -96,7 +96,7 @@ async fn c1_two_who_turn_out_to_be_one_are_one_from_then_on() {
 
 #[tokio::test]
 async fn c5_tools_go_by_role_and_what_is_not_offered_cannot_be_called() {
-    let mut house = House::running(&format!("{WIPE}\n{GUEST}")).await;
+    let house = House::running(&format!("{WIPE}\n{GUEST}")).await;
     house.model.reply(Reply::call("wipe", "{}"));
     assert_eq!(house.ask(ADA, "Wipe it", Reply::text("I can't.")).await, "I can't.");
     let requests = house.model.requests();
@@ -174,7 +174,7 @@ async fn n4_what_waits_is_withdrawn_when_its_sender_is_not_let_in_any_more() {
 
 #[tokio::test]
 async fn a10_a_tool_knows_whose_call_it_is() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let fact = r#"{"category": "home", "key": "doctor", "value": "Weber"}"#;
     house.model.reply(Reply::call("remember_fact", fact));
     house.ask(ADA, "My doctor is called so", Reply::text("Noted.")).await;
@@ -207,7 +207,7 @@ async fn c4_each_chat_and_each_topic_is_a_conversation_of_its_own() {
 
 #[tokio::test]
 async fn c2_a_guest_runs_into_their_tokens_and_is_told_when_they_begin_anew() {
-    let mut house = House::running(GUEST).await;
+    let house = House::running(GUEST).await;
     let read = |tokens: u64| -> Reply { Script::default().text("Welcome.").reads(tokens).finish("stop").into() };
     assert_eq!(house.ask(STRANGER, "Hello", read(4_993)).await, "Welcome.");
     house.say(STRANGER, "And again");
@@ -251,7 +251,7 @@ async fn c2_runs_at_once_cannot_overshoot_a_quota_together() {
 
 #[tokio::test]
 async fn e15_at_the_quota_the_task_is_handed_back_with_what_was_done() {
-    let mut house = House::running("[quotas]\nhour_tokens = 3000").await;
+    let house = House::running("[quotas]\nhour_tokens = 3000").await;
     let fact = r#"{"category":"home","key":"colour","value":"red"}"#;
     let script = Script::default().fragment(0, Some("c"), Some("remember_fact"), fact);
     house.model.reply(script.reads(2_990).finish("tool_calls").into());
@@ -289,7 +289,7 @@ async fn e15_more_tool_calls_than_a_minute_has_are_refused() {
 
 #[tokio::test]
 async fn e1_a_message_has_so_many_characters_at_most() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.say(ADA, &"x".repeat(128_001));
     let told = house.told(ADA, 1).await.pop().unwrap();
     assert_eq!(

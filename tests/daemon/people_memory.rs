@@ -77,7 +77,7 @@ async fn n8_what_is_told_for_everyone_is_seen_by_the_house_and_not_by_guests() {
 
 #[tokio::test]
 async fn n8_what_is_to_be_forgotten_is_forgotten() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let fact = r#"{"category": "person", "key": "home", "value": "lives in Berlin", "about": "my sister"}"#;
     house.model.reply(Reply::call("remember_fact", fact));
     house.ask(ADA, "My sister lives in Berlin", Reply::text("Noted.")).await;

@@ -83,7 +83,7 @@ async fn c3_its_limits_and_its_tools_are_the_runs() {
 #[tokio::test]
 async fn e3_a_persona_has_a_maximum_of_the_history_of_its_own() {
     let settings = "[telegram]\npersona = 'brief'\n[personas.brief]\nhistory_messages_max = 2";
-    let mut house = House::running(settings).await;
+    let house = House::running(settings).await;
     for text in ["One?", "Two?", "Three?"] {
         house.ask(ADA, text, Reply::text(&text.replace('?', "."))).await;
     }
@@ -107,7 +107,7 @@ async fn e3_the_window_of_a_hosted_model_that_nobody_knows_is_taken_for_a_larger
 
 #[tokio::test]
 async fn c3_its_model_answers_unless_another_is_chosen() {
-    let mut house = House::running(
+    let house = House::running(
         "[provider.models]
         others = ['big']
         [aliases]
@@ -154,7 +154,7 @@ async fn c3_one_that_is_not_configured_any_more_is_told_of() {
 
 #[tokio::test]
 async fn c3_guests_do_not_choose() {
-    let mut house = House::running(STAFF).await;
+    let house = House::running(STAFF).await;
     house.say(STRANGER, "/persona cook");
     insta::assert_snapshot!(house.told(STRANGER, 1).await[0], @"Guests cannot choose who I am: somebody of the household can.");
     house.ask(STRANGER, "Who are you?", Reply::text("A clerk.")).await;
@@ -187,7 +187,7 @@ modules = ['bells']
         ("[agent]\ndefault_guest_modules = ['lights']\npersona = 'ringer'", Some(&["bell"]), Some(&["bell"])),
     ];
     for (setting, guests, users) in settings {
-        let mut house = House::running(&format!("{tools}{setting}")).await;
+        let house = House::running(&format!("{tools}{setting}")).await;
         for (person, expected) in [(STRANGER, guests), (ADA, users)] {
             house.ask(person, "Light, please", Reply::text("There you are.")).await;
             let asked = house.model.requests().pop().unwrap();
@@ -224,7 +224,7 @@ async fn c3_a_run_that_crashed_asks_when_its_own_persona_has_changed() {
 
 #[tokio::test]
 async fn a3_the_prompt_is_the_base_and_what_is_known() {
-    let mut house = House::running(STAFF).await;
+    let house = House::running(STAFF).await;
     let fact = r#"{"category": "home", "key": "bins", "value": "They go out on Tuesday"}"#;
     house.model.reply(Reply::call("remember_fact", fact));
     house.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await;

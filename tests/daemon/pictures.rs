@@ -39,7 +39,7 @@ async fn found(house: &House, query: &'static str) -> Vec<String> {
 
 #[tokio::test]
 async fn c6_a_photo_is_seen_and_only_its_reference_is_recorded() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     assert_eq!(shown(&house, PNG, "What is that?").await, "I see.");
     let asked = house.model.requests();
     assert_eq!(asked[0].pictures(), [URL]);
@@ -86,7 +86,7 @@ async fn c6_a_photo_is_loaded_again_after_a_crash() {
 
 #[tokio::test]
 async fn c6_who_does_not_see_is_told_that_there_is_a_picture() {
-    let mut house = House::running("[models.'openai-compatible/fake']\nsees_images = false").await;
+    let house = House::running("[models.'openai-compatible/fake']\nsees_images = false").await;
     shown(&house, PNG, "What is that?").await;
     let asked = house.model.requests();
     assert_eq!(asked[0].pictures(), Vec::<&str>::new());
@@ -105,7 +105,7 @@ async fn c6_who_stands_in_and_does_not_see_is_told_as_well() {
         [models.'openai-compatible/other']\nsees_images = false",
         other.base_url()
     );
-    let mut house = House::running(&settings).await;
+    let house = House::running(&settings).await;
     house.model.reply(Reply::status(401));
     other.reply(Reply::text("I cannot see it."));
     show(&house, PNG, "What is that?");
@@ -122,7 +122,7 @@ async fn c6_who_stands_in_and_does_not_see_is_told_as_well() {
 
 #[tokio::test]
 async fn c6_a_photo_that_a_provider_does_not_take_ends_no_conversation() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.reply(Reply::status(400)).reply(Reply::text("I could not see it."));
     show(&house, PNG, "What is that?");
     assert_eq!(house.told(ADA, 1).await, ["I could not see it."]);
@@ -137,7 +137,7 @@ async fn c6_a_photo_that_a_provider_does_not_take_ends_no_conversation() {
 
 #[tokio::test]
 async fn c6_what_is_no_picture_that_can_be_shown_is_a_line() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let mut bomb = PNG.to_vec();
     bomb[16..20].copy_from_slice(&100_000_u32.to_be_bytes());
     let table: [(&[u8], &str); 3] = [
@@ -156,7 +156,7 @@ async fn c6_what_is_no_picture_that_can_be_shown_is_a_line() {
 
 #[tokio::test]
 async fn c6_a_photo_that_was_forgotten_is_shown_to_nobody() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     shown(&house, PNG, "What is that?").await;
     house.ask(ADA, "/forget everything yes", Reply::text("unused")).await;
     house.ask(ADA, "What did I show you?", Reply::text("Nothing.")).await;

@@ -16,7 +16,7 @@ fn echo(house: &House) {
 }
 
 async fn at_work(settings: &str) -> (House, Gate) {
-    let mut house = House::running(settings).await;
+    let house = House::running(settings).await;
     let gate = Gate::default();
     house.model.reply(gated(&gate, "First."));
     echo(&house);

@@ -14,7 +14,7 @@ use hob_testkit::process::hob;
 
 /// A running Hob that its owner has written to.
 async fn owned(settings: &str) -> House {
-    let mut house = House::running(settings).await;
+    let house = House::running(settings).await;
     assert_eq!(house.ask(OWNER, "Hi", Reply::text("Hello.")).await, "Hello.");
     house
 }

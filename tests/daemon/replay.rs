@@ -83,7 +83,7 @@ async fn d8_a_run_is_shown_while_it_lives_and_afterwards() {
 
 #[tokio::test]
 async fn n2_runs_are_listed_newest_first() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.ask(ADA, "One", Reply::text("1")).await;
     house.ask(ADA, "Two", Reply::text("2")).await;
     let runs: Value = serde_json::from_str(&stdout(&house, &["runs", "--json"]).await).unwrap();

@@ -93,7 +93,7 @@ async fn a4_what_matters_is_in_mind_for_who_said_it_and_for_nobody_else() {
 
 #[tokio::test]
 async fn a4_no_more_than_three_are_in_mind_and_150_tokens() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let long = "which the neighbour told me about at length, and in every detail that there is, ".repeat(6);
     for at in 0..4 {
         ask(&house, ADA, &format!("never forget my rule number {at}")).await;
@@ -116,7 +116,7 @@ async fn a4_no_more_than_three_are_in_mind_and_150_tokens() {
 
 #[tokio::test]
 async fn a4_what_was_in_mind_rests_for_ten_turns_and_stays_away_once_forgotten() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     ask(&house, ADA, "remember that my bicycle lock has the code 4711").await;
     // What stands beside it has none of the words of the turns to come, which would bring it up.
     for text in ["the sky is grey", "moss grows on stones", "rain fell"] {

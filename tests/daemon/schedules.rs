@@ -20,7 +20,7 @@ async fn ask(house: &House, sql: &str) -> Vec<String> {
 
 /// Ada has a schedule, far ahead.
 async fn scheduled() -> House {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let arguments = r#"{"action": "create", "when": "every year on 1 January at 9:00", "task": "Water the plants."}"#;
     house.model.reply(Reply::call("schedule", arguments));
     assert_eq!(house.ask(ADA, "Remind me", Reply::text("I will.")).await, "I will.");

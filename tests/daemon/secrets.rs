@@ -122,7 +122,7 @@ async fn n7_a_section_without_its_secret_is_off_and_told_and_the_rest_answers() 
 
 #[tokio::test]
 async fn n7_a_model_without_its_key_says_what_is_missing_and_nobody_is_asked() {
-    let mut house = House::running("[provider]\napi_key = '${NO_SUCH}'").await;
+    let house = House::running("[provider]\napi_key = '${NO_SUCH}'").await;
     house.say(ADA, "Hi");
     let told = house.told(ADA, 1).await.concat();
     insta::assert_snapshot!(told, @"I could not get an answer from the model: openai-compatible/fake is off: provider.api_key names the environment variable `NO_SUCH`, which is not set. Whoever runs me has to mend the key in config.toml or in the environment.");

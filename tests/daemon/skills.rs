@@ -77,7 +77,7 @@ async fn k4_skills_come_and_change_while_hob_runs() {
 
 #[tokio::test]
 async fn k4_what_went_well_five_times_is_offered_once_and_written_down_on_request() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let mut sent = 0;
     for (time, city) in ["Rome", "Oslo", "Bern", "Bonn", "Graz", "Linz"].iter().enumerate() {
         house.model.reply(Reply::call("recall", &format!(r#"{{"query": "{city}"}}"#)));

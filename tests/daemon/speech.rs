@@ -19,8 +19,7 @@ use hob_testkit::house::{ADA, House};
 
 /// A house in which one server hears voice messages, and the other speaks.
 async fn speaking(ear: &FakeTranscription, mouth: &FakeSpeech, more: &str) -> House {
-    let mut house = House::running(&settings(ear, mouth, more)).await;
-    house
+    House::running(&settings(ear, mouth, more)).await
 }
 
 fn settings(ear: &FakeTranscription, mouth: &FakeSpeech, more: &str) -> String {
@@ -117,7 +116,7 @@ async fn f10_a_conversation_chooses_whether_a_voice_goes_out() {
 
 #[tokio::test]
 async fn f10_without_a_voice_none_goes_out_and_the_command_says_so() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.say(ADA, "/voice on");
     let told = house.told(ADA, 1).await;
     assert!(
@@ -254,7 +253,7 @@ async fn printed(program: &Path, arguments: &[&Path]) -> String {
 async fn f10_the_voice_of_a_real_program_goes_out_and_is_understood() {
     let python = tool("bin/python");
     let say = "[speech]\ncommand = ['/bin/sh', '-c', 'espeak-ng --stdin --stdout | opusenc --quiet - -']";
-    let mut house = House::running(say).await;
+    let house = House::running(say).await;
     house.say(ADA, "/voice on");
     house.told(ADA, 1).await;
     house.model.reply(Reply::text("The **weather** tomorrow is [sunny](https://example.org)."));

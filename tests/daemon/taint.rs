@@ -30,8 +30,7 @@ extract = false
 "#;
 
 async fn house(more: &str) -> House {
-    let mut house = House::running(&format!("{TOOLS}{more}")).await;
-    house
+    House::running(&format!("{TOOLS}{more}")).await
 }
 
 fn pay(whom: &str) -> Reply {

@@ -71,7 +71,7 @@ async fn k2_each_bot_has_its_own_people_and_answers_for_itself() {
 
 #[tokio::test]
 async fn c6_a_place_reaches_the_model_with_its_coordinates_and_its_name() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.otherwise(|_asked| Reply::text("I see."));
     let location = json!({ "latitude": 48.2, "longitude": 16.37 });
     let venue = json!({ "location": location, "title": "Café Mozart", "address": "Albertinaplatz 2" });

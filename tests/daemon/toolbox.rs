@@ -73,7 +73,7 @@ async fn b1_a_command_that_fails_in_passing_is_run_again() {
 
 #[tokio::test]
 async fn b1_a_command_with_side_effects_is_run_once() {
-    let mut house = House::running(MOODY).await;
+    let house = House::running(MOODY).await;
     house.model.reply(Reply::call("moody", "{}"));
     house.ask(ADA, "Go", Reply::text("No.")).await;
     assert_eq!(results(&house), ["exit status: 75\nbusy"]);
@@ -202,7 +202,7 @@ async fn e3_a_timeout_that_is_no_number_is_told_at_the_start() {
 
 #[tokio::test]
 async fn c9_a_long_result_is_shown_by_its_ends_and_read_again_by_its_id() {
-    let mut house = House::running(&format!("{COUNT}\n[agent]\ntool_output_chars_max = 200")).await;
+    let house = House::running(&format!("{COUNT}\n[agent]\ntool_output_chars_max = 200")).await;
     house.model.reply(Reply::call("count", "{}"));
     house.model.reply(Reply::call("read_result", r#"{"id": "1/1.0", "from": 20000, "to": 20020}"#));
     house.model.reply(Reply::call("read_result", r#"{"id": "1/1.0", "from": 20000}"#));
@@ -258,7 +258,7 @@ async fn c9_a_result_belongs_to_its_conversation_and_its_person() {
 
 #[tokio::test]
 async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
-    let mut house = House::running(&command("note", r#"echo "$1" >> $HOME/notes"#, &["line"])).await;
+    let house = House::running(&command("note", r#"echo "$1" >> $HOME/notes"#, &["line"])).await;
     house.model.reply(Reply::calls(&[("note", r#"{"line": 3, "loud": true}"#), ("note", "{}")]));
     house.ask(ADA, "Note it", Reply::text("No.")).await;
     insta::assert_snapshot!(results(&house).join("\n"), @r#"
@@ -274,7 +274,7 @@ async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
 
 #[tokio::test]
 async fn e7_a_hook_blocks_a_call_and_says_why() {
-    let mut house = House::running(
+    let house = House::running(
         r#"[tools.note]
         sandbox = false
         trusted_output = true
@@ -344,7 +344,7 @@ async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
 
 #[tokio::test]
 async fn e7_a_hook_after_a_call_withholds_its_result() {
-    let mut house = House::running(&noting(
+    let house = House::running(&noting(
         "echo noted >> $HOME/notes; echo the key is hunter2",
         r#"when = "after_tool"
         tools = ["note"]
@@ -363,7 +363,7 @@ async fn e7_a_hook_after_a_call_withholds_its_result() {
 
 #[tokio::test]
 async fn a10_a_command_knows_its_session_and_whether_the_run_is_tainted() {
-    let mut house = House::running(&command(
+    let house = House::running(&command(
         "who",
         r#"echo "$HOB_SESSION $HOB_UNTRUSTED $1 $2 $3""#,
         &["_session_id", "_untrusted_source", "word"],

@@ -16,7 +16,7 @@ parameters = { line = "The line." }
 
 #[tokio::test]
 async fn a5_a_fact_is_remembered_and_recalled_in_another_conversation() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let fact = r#"{"category": "home", "key": "bins", "value": "They go out on Tuesday"}"#;
     house.model.reply(Reply::call("remember_fact", fact));
     assert_eq!(house.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await, "Noted.");
@@ -33,7 +33,7 @@ async fn a5_a_fact_is_remembered_and_recalled_in_another_conversation() {
 
 #[tokio::test]
 async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     let broken = Script::default().fragment(0, Some("c"), Some("recall"), r#"{"query": "bi"#).finish("tool_calls");
     house.model.reply(broken.into());
     house.model.reply(Reply::call("recall", r#"{"question": 3}"#));
@@ -83,7 +83,7 @@ async fn d4_the_calls_of_one_reply_run_side_by_side() {
 
 #[tokio::test]
 async fn a_declared_command_runs_with_its_arguments_as_they_are() {
-    let mut house = House::running(NOTE).await;
+    let house = House::running(NOTE).await;
     house.model.reply(Reply::call("note", r#"{"line": "$(id); \"milk\" && eggs"}"#));
     house.ask(ADA, "Note it", Reply::text("Done.")).await;
     assert_eq!(house.lines("notes"), [r#"$(id); "milk" && eggs"#]);
@@ -94,7 +94,7 @@ async fn a_declared_command_runs_with_its_arguments_as_they_are() {
 
 #[tokio::test]
 async fn d5_a_command_that_fails_says_how() {
-    let mut house = House::running(
+    let house = House::running(
         r#"[tools.fail]
         sandbox = false
         trusted_output = true
@@ -141,7 +141,7 @@ async fn e3_a_command_that_takes_too_long_is_killed_with_all_it_started() {
 
 #[tokio::test]
 async fn a6_a11_steps_run_out_and_can_be_asked_for() {
-    let mut house = House::running("[agent]\niterations_max = 1\niterations_step = 1\niterations_cap = 2").await;
+    let house = House::running("[agent]\niterations_max = 1\niterations_step = 1\niterations_cap = 2").await;
     house.model.reply(Reply::call("request_more_iterations", r#"{"reason": "two clocks"}"#));
     house.model.reply(Reply::calls(&[("current_time", "{}"), ("request_more_iterations", r#"{"reason": "three"}"#)]));
     assert_eq!(house.ask(ADA, "Go", Reply::text("That is all I could do.")).await, "That is all I could do.");

@@ -66,7 +66,7 @@ async fn c6_a_voice_message_is_its_senders_words() {
 
 #[tokio::test]
 async fn c6_without_a_service_a_voice_message_says_so() {
-    let mut house = House::running("").await;
+    let house = House::running("").await;
     house.model.reply(Reply::text("I cannot hear."));
     speak(&house, json!({ "caption": "Listen" }));
     assert_eq!(house.told(ADA, 1).await, ["I cannot hear."]);

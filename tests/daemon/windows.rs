@@ -227,7 +227,7 @@ async fn b4_b7_a_stop_while_a_summary_is_made() {
 
 #[tokio::test]
 async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
-    let mut house = House::running(
+    let house = House::running(
         r#"[agent]
         soft_limit_secs = 1
         hard_limit_secs = 60

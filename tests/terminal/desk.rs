@@ -58,11 +58,11 @@ impl Drafted {
     }
 
     async fn shell(&self, command: &str, draft: DraftUse) -> (String, i32) {
-        told(self.place.terminal.call(at(json!({ "command": command }), draft)).await)
+        told(Outcome::of(self.place.terminal.call(at(json!({ "command": command }), draft)).await))
     }
 
     async fn file(&self, tool: &dyn Tool, arguments: Value, draft: DraftUse) -> String {
-        told(tool.call(at(arguments, draft)).await).0
+        told(Outcome::of(tool.call(at(arguments, draft)).await)).0
     }
 
     fn digest(&self) -> String {
@@ -73,7 +73,7 @@ impl Drafted {
 
     async fn keep(&self, digest: &str) -> String {
         let tool = KeepChanges::new(self.desk().drafts.clone());
-        told(tool.call(at(json!({ "digest": digest }), DraftUse::Open(0))).await).0
+        told(Outcome::of(tool.call(at(json!({ "digest": digest }), DraftUse::Open(0))).await)).0
     }
 }
 
@@ -100,7 +100,7 @@ async fn n6_what_is_done_in_a_draft_is_seen_there_by_all_tools_and_not_in_the_wo
     assert_eq!(house.shell("mkdir a && echo new > a/new.txt && echo more >> old.txt && cat old.txt", DRAFT).await.1, 0);
     assert_eq!(house.files(), before, "the workspace is as it was");
     let there = at(json!({ "command": "cat new.txt", "dir": "a" }), DRAFT);
-    assert_eq!(told(house.place.terminal.call(there).await).0, "new", "a folder of the draft");
+    assert_eq!(told(Outcome::of(house.place.terminal.call(there).await)).0, "new", "a folder of the draft");
     let list = list_files::tool(Arc::clone(&house.room));
     let listed = house.file(&list, json!({ "depth": 2 }), DRAFT).await;
     assert!(listed.contains("a/new.txt") && listed.contains("old.txt"), "{listed}");
@@ -172,15 +172,19 @@ async fn b10_a_command_that_a_kill_cut_off_is_not_done_twice() {
     // In a draft that others share: what is there is looked at first.
     let first = at(json!({ "command": "echo once >> log" }), DRAFT);
     let call = first.call.clone();
-    house.place.terminal.call(first).await;
-    let (text, code) = told(house.place.terminal.call(again(DRAFT, &call)).await);
+    Outcome::of(house.place.terminal.call(first).await);
+    let (text, code) = told(Outcome::of(house.place.terminal.call(again(DRAFT, &call)).await));
     assert!(code == -1 && text.contains("is not run again by itself"), "{text}");
     assert_eq!(house.shell("cat log", DRAFT).await.0, "once");
     // In its own: either it had ended, and its change is in the workspace, or nothing of it is.
     let first = at(json!({ "command": "echo once >> log" }), DraftUse::AtOnce);
     let call = first.call.clone();
-    house.place.terminal.call(first).await;
-    assert!(told(house.place.terminal.call(again(DraftUse::AtOnce, &call)).await).0.starts_with("It had ended"));
+    Outcome::of(house.place.terminal.call(first).await);
+    assert!(
+        told(Outcome::of(house.place.terminal.call(again(DraftUse::AtOnce, &call)).await))
+            .0
+            .starts_with("It had ended")
+    );
     assert_eq!(house.files(), ["log: once", "old.txt: old"]);
     let call = CallId::new(7, 7);
     let began = house
@@ -189,7 +193,7 @@ async fn b10_a_command_that_a_kill_cut_off_is_not_done_twice() {
         .await
         .unwrap();
     drop(began);
-    house.place.terminal.call(again(DraftUse::AtOnce, &call)).await;
+    Outcome::of(house.place.terminal.call(again(DraftUse::AtOnce, &call)).await);
     assert_eq!(house.files(), ["log: once\nagain", "old.txt: old"]);
 }
 

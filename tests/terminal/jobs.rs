@@ -65,7 +65,7 @@ async fn those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
     let started = async |index: usize| {
         let mut call = invocation(UserId(1), json!({ "command": "sleep 600", "action": "start" }));
         call.call = CallId::new(1, index);
-        place.terminal.call(call).await
+        Outcome::of(place.terminal.call(call).await)
     };
     for index in 0..8 {
         assert!(matches!(started(index).await, Outcome::Text(_)));
@@ -75,7 +75,7 @@ async fn those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
     );
     let mut call = invocation(UserId(1), json!({ "command": "df", "action": "start" }));
     call.call = CallId::new(1, 9);
-    assert!(matches!(place.terminal.call(call).await, Outcome::Error(_)));
+    assert!(matches!(Outcome::of(place.terminal.call(call).await), Outcome::Error(_)));
     // Those at work have a copy each.
     let gone = async {
         while std::fs::read_dir(place.path("data/drafts")).unwrap().count() > 8 {

@@ -105,9 +105,9 @@ async fn d6_a_declared_command_is_in_the_sandbox_if_the_operator_says_so() {
             })
         };
         let call = invocation(UserId(1), json!({ "file": place.path("config.toml") }));
-        let free = tool(None).call(call.clone()).await;
+        let free = Outcome::of(tool(None).call(call.clone()).await);
         assert!(matches!(free, Outcome::Exited { code: 0, .. }), "{free:?}");
-        let confinement = tool(Some(place.confinement.clone())).call(call).await;
+        let confinement = Outcome::of(tool(Some(place.confinement.clone())).call(call).await);
         assert!(
             matches!(&confinement, Outcome::Exited { text, code: 1 } if text.contains(way.refusal())),
             "{confinement:?}"

@@ -20,8 +20,7 @@ pub(crate) struct Browser {
 
 /// A household whose page is served, and its address.
 pub(crate) async fn house(more: &str) -> House {
-    let mut house = House::running(&format!("[server]\nlisten = '127.0.0.1:0'\n{more}")).await;
-    house
+    House::running(&format!("[server]\nlisten = '127.0.0.1:0'\n{more}")).await
 }
 
 /// Where the page is.

@@ -102,7 +102,7 @@ struct Stage {
 impl Stage {
     async fn new() -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut house = House::running(&format!("[server]\nlisten = '127.0.0.1:{port}'\n{PAYS}")).await;
+        let house = House::running(&format!("[server]\nlisten = '127.0.0.1:{port}'\n{PAYS}")).await;
         let gates = Gates::default();
         let asked = gates.clone();
         house.model.otherwise(move |request| asked.answer(request));
