@@ -5,12 +5,13 @@
 
 use std::io::{IsTerminal as _, stdin, stdout};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use toml_edit::{Array, Value};
 
 use crate::cli::init::asker::{Asker, SetupError, choose};
 use crate::cli::init::terminal::TerminalAsker;
 use crate::cli::mcp::{class, probe_server, quarantined};
+use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, runtime, show};
 use crate::daemon::toolset::mcp::settings;
 use crate::daemon::{DATABASE, triggers};
@@ -66,7 +67,7 @@ pub(super) fn add(name: &str, server: &NewServer<'_>, base: &CliContext) -> anyh
     let section = format!("mcp.{name}");
     let text = writer.text()?.unwrap_or_default();
     if edit::get(&text, &section)?.is_some() {
-        bail!("there is [{section}] in the config already: `hob mcp class {name}` shows its tools");
+        refuse!("there is [{section}] in the config already"; "`hob mcp class {name}` shows its tools");
     }
     let edits = [server.edit(&section)];
     let planned = writer.plan(&edits, Secrets::Refused)?;
@@ -108,7 +109,9 @@ async fn class_tools(server: &Settings, base: &CliContext) -> anyhow::Result<Str
     asker.tell(&base.redactor.redact(&tools.tools.iter().map(class::tool_line).collect::<Vec<_>>().join("\n")));
     let wish = match said(&mut asker, &tools) {
         Ok(wish) => wish,
-        Err(SetupError::Left) => bail!("left, and nothing was written"),
+        Err(SetupError::Left) => {
+            refuse!("left, and nothing was written"; "run it again when you know what the tools may do")
+        }
         Err(SetupError::Failed(error)) => return Err(error),
     };
     let tools = classed(&wish).await;
