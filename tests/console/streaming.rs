@@ -63,7 +63,7 @@ async fn k2_a_reply_is_shown_as_it_comes_and_never_again() {
     for (delta, expected) in [
         ("I will remember", "I will remember"),
         (": my cat – called", "I will remember: my cat – called"),
-        (" **Mi", "I will remember: my cat – called **Mi"),
+        (" **Mi", "I will remember: my cat – called Mi"),
         ("so**.", "I will remember: my cat – called Miso."),
     ] {
         seen.stream(1, &[delta]);

@@ -110,7 +110,7 @@ async fn n2_what_was_tampered_with_is_told() {
     house.execute(tampered).await;
     let (verdict, words) = fails(&house, &["replay", "1", "--verify"]).await;
     assert!(verdict.contains("NOT THE SAME EFFECTS: event ") && verdict.contains("NOT THE SAME STATE:"), "{verdict}");
-    assert_eq!(words, "hob: run 1 is not what was recorded\n");
+    assert_eq!(words, "hob: run 1 is not what was recorded: `hob replay 1` shows what was; please report it\n");
     house.execute("UPDATE run_events SET body = '{}' WHERE seq = 6").await;
     let (tree, words) = fails(&house, &["replay", "1"]).await;
     assert!(tree.contains("> Meet Bea, please\n") && tree.contains("Event 6 cannot be read"), "{tree}");

@@ -159,7 +159,10 @@ async fn f8_a_reply_is_seen_as_html_while_it_is_written() {
     let grown = listening.until("its beginning", |heard| heard.name == "growing").await.data;
     assert_eq!((grown["at"].as_i64(), grown["text"].as_str()), (Some(0), Some("# Plan\n\nIt is **rea")));
     assert_eq!(grown["blocks"], "<h1>Plan</h1>\n");
-    assert_eq!((grown["keep"].as_i64(), grown["open"].as_str()), (Some(0), Some("<p>It is **rea</p>\n")));
+    assert_eq!(
+        (grown["keep"].as_i64(), grown["open"].as_str()),
+        (Some(0), Some("<p>It is <strong>rea</strong></p>\n"))
+    );
     gate.open();
     let answer = listening.answer().await;
     assert_eq!(answer.data["html"], "<h1>Plan</h1>\n<p>It is <strong>ready</strong> &lt;b&gt;now&lt;/b&gt;.</p>\n");

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use hob_core::render::completed;
+
 use crate::printer::Printer;
 
 /// How many orders may wait for the terminal.
@@ -59,6 +61,16 @@ pub(super) enum PagePiece {
     Plain(String),
     /// Whole blocks of Markdown; `apart` from what stands above.
     Markdown { text: String, apart: bool },
+}
+
+impl PagePiece {
+    /// The piece as it will be, where it still grows.
+    pub(super) fn completed(&self) -> Self {
+        match self {
+            Self::Plain(text) => Self::Plain(text.clone()),
+            Self::Markdown { text, apart } => Self::Markdown { text: completed(text), apart: *apart },
+        }
+    }
 }
 
 /// What is not settled yet.

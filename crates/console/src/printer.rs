@@ -237,7 +237,8 @@ impl Printer {
 
     /// The rows of the live region, as far as they can be drawn over: its end, if the terminal is too low for all of it.
     fn live_rows(&self, size: Size) -> Vec<String> {
-        let mut rows: Vec<String> = self.live.pieces.iter().flat_map(|piece| self.rows(piece, size)).collect();
+        let pieces = self.live.pieces.iter().map(PagePiece::completed);
+        let mut rows: Vec<String> = pieces.flat_map(|piece| self.rows(&piece, size)).collect();
         if let Some((what, since)) = &self.live.doing {
             let seconds = since.elapsed().as_secs();
             let time = if seconds == 0 { String::new() } else { format!(", {seconds} s") };
@@ -302,6 +303,14 @@ mod tests {
         told(&mut printer, vec![live("more"), draw(Vec::new(), "")]);
         assert_eq!(*printed.lock().unwrap(), ["• one\n• tw\n", "\u{1b}[1A\r\u{1b}[J• two\n", "more\n", GONE]);
         assert!(printer.drawn.is_empty());
+    }
+
+    #[test]
+    fn k2_what_is_open_is_drawn_as_it_will_be() {
+        let (mut printer, printed, _) = printer(PageStyle::AbovePrompt { styles: true, reflows: true });
+        told(&mut printer, vec![live("It is **rea"), live("It is **ready**")]);
+        let printed = printed.lock().unwrap();
+        assert!(printed[0].contains("rea") && printed.iter().all(|drawn| !drawn.contains('*')), "{printed:?}");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::render::parse::OPTIONS;
 
 /// The text with what is open in its last block closed, or left out until it says what it is.
 pub(super) fn completed(text: &str) -> String {
-    let mut shown = without_last_marks(without_bare_signs(text).trim_end()).to_owned();
+    let text = without_empty_code(without_bare_signs(text));
+    let mut shown = without_last_marks(text.trim_end()).to_owned();
     let mut signs = open_signs(&shown);
     if let Some(at) = signs.iter().find(|sign| sign.is_open_link(&shown)).map(|sign| sign.range.clone()) {
         let label = shown.get(at.end..).unwrap_or_default();
@@ -126,6 +127,19 @@ fn without_bare_signs(text: &str) -> &str {
     if is_fence || (is_bare || is_number) && !is_in_code(before) { before } else { text }
 }
 
+/// Without code of which so far only the fence stands.
+fn without_empty_code(text: &str) -> &str {
+    let mut opened = None;
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => opened = Some(range.start),
+            Event::Text(_) => opened = None,
+            _ => {}
+        }
+    }
+    opened.and_then(|at| text.get(..at)).unwrap_or(text)
+}
+
 /// Whether the text ends in code, where every sign is one.
 fn is_in_code(text: &str) -> bool {
     let mut blocks = Parser::new_ext(text, OPTIONS).into_offset_iter();
@@ -177,6 +191,7 @@ mod tests {
             ("**over**\n\nnext **one", "**over**\n\nnext **one**"),
             ("```\na **b", "```\na **b"),
             ("```\n--", "```\n--"),
+            ("So:\n\n```sh\n", "So:"),
             ("| a | b", "| a | b\n|---|---|"),
             ("| a | b |\n|--", "| a | b |\n|---|---|"),
             ("| a |\n|---|\n| **x", "| a |\n|---|\n| **x**"),
