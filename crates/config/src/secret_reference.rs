@@ -1,7 +1,7 @@
 //! Where a secret is, if it does not stand in the config itself: `file:`, `cred:`, `keychain:` (row N6).
 //!
 //! Never: a look at a file that others may change, or a secret in an error.
-//! Start at [`Reference::of`]; [`SecretSources::fetch`] is the one place that goes there.
+//! Start at [`Reference::of`]; `SecretSources::fetch` is the one place that goes there.
 
 use std::fmt;
 use std::fs::File;

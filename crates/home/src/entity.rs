@@ -1,7 +1,7 @@
 //! An entity as Home Assistant tells of it, and as the model is told. Pure.
 //!
 //! Names, areas, attributes and most states are other people's words: whoever sells a lamp chooses its name. What is told without
-//! them, of an entity that the operator named, is nobody's but Hob's ([`RenderedState::is_foreign`]).
+//! them, of an entity that the operator named, is nobody's but Hob's (`RenderedState::is_foreign`).
 
 use jiff::Timestamp;
 use serde::Deserialize;

@@ -17,7 +17,7 @@
 //! begins the same rest anew, without doubling it; if it succeeds, the breaker closes.
 //!
 //! Never: a clock. `now` is an argument; where it goes backwards, a rest is over rather than endless.
-//! Start at [`Breaker`]; `board` keeps one for each model and each credential.
+//! Start at `Breaker`; `board` keeps one for each model and each credential.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! From what a provider answered to what one does about it (row A7).
 //!
 //! Never: I/O. This room alone reads meaning out of error texts.
-//! Start at [`classify`]; `class` has the table.
+//! Start at `classify`; `class` has the table.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! A model behind its breakers: the shell around [`BreakerBoard`].
+//! A model behind its breakers: the shell around `BreakerBoard`.
 //!
 //! Never: a second attempt, or a word to the model while it rests.
-//! Start at [`GuardedProvider`].
+//! Start at `GuardedProvider`.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;

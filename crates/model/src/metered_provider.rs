@@ -1,7 +1,7 @@
 //! A model whose calls are counted and traced: how many, how long, what they read and wrote, what that cost.
 //!
 //! Never: a change to what is asked or answered.
-//! Start at [`MeteredProvider`].
+//! Start at `MeteredProvider`.
 
 use std::sync::Arc;
 

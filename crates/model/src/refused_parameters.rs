@@ -1,8 +1,8 @@
 //! What a server was found to refuse: such a parameter is left out, or given its other name, from then on.
 //!
 //! Never: I/O; what outlives the process goes through [`RefusedParameterStore`].
-//! Start at [`ParameterMemory`]. A dialect builds its request by [`ParameterMemory::current`], asks, and asks again at once as long as
-//! [`ParameterMemory::learn`] says that the refusal taught something: [`ADAPTATIONS_MAX`] times for one call, no more.
+//! Start at `ParameterMemory`. A dialect builds its request by `ParameterMemory::current`, asks, and asks again at once as long as
+//! `ParameterMemory::learn` says that the refusal taught something: `ADAPTATIONS_MAX` times for one call, no more.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! Takes `<think>…</think>` out of text while it streams.
 //!
 //! Never: letting a part of the reasoning through, wherever the pieces are cut.
-//! Start at [`ThinkFilter`].
+//! Start at `ThinkFilter`.
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";

@@ -2,7 +2,7 @@
 //!
 //! It covers every field of [`State`], because the compiler asks each for its form. So that it outlives fields that come
 //! later, what is empty, nought or off stands for nothing, and of the policy only what is not the default counts. If a
-//! field gets another meaning, or a number of the policy another default, [`STATE_SCHEME`] takes a new name.
+//! field gets another meaning, or a number of the policy another default, `STATE_SCHEME` takes a new name.
 
 use std::sync::LazyLock;
 

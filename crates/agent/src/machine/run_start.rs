@@ -214,7 +214,7 @@ pub struct ModelBill {
     /// The tokens of its window; none: nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// What is taken for that where nobody knows; none: [`WINDOW_UNKNOWN`](crate::machine::compaction::size::WINDOW_UNKNOWN).
+    /// What is taken for that where nobody knows; none: `WINDOW_UNKNOWN`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed: Option<u64>,
 }

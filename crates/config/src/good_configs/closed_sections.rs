@@ -1,7 +1,7 @@
 //! Which parts stay closed while Hob runs on an older config, as the file says who may do what there and cannot be read.
 //! With the old lists, somebody might be let in who was just shut out.
 //!
-//! Start at [`sections_to_close`]; [`close_sections`] carries it out.
+//! Start at `sections_to_close`; `close_sections` carries it out.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Vectors from a server that speaks OpenAI's `/embeddings`: OpenAI, Ollama, vLLM, llama.cpp, LM Studio and the like.
 //!
 //! Never: a retry. A question goes on by text alone, and the backlog waits as long as [`EmbedError::Transient`] says.
-//! Start at [`OpenAiEmbedder::open`].
+//! Start at `OpenAiEmbedder::open`.
 
 use std::sync::Arc;
 

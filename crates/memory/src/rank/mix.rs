@@ -59,7 +59,7 @@ pub struct RankedCandidate {
     pub id: i64,
     /// The sum.
     pub score: f64,
-    /// What each feature brought, in the order of [`WEIGHTS`]: for `/why`.
+    /// What each feature brought, in the order of `WEIGHTS`: for `/why`.
     pub parts: [f64; FEATURES],
 }
 

@@ -3,7 +3,7 @@
 //! Whoever's key is refused, or has no money, is so for every model of that key; all else is one model's own.
 //!
 //! Never: a clock, or a key: a credential is known by its hash.
-//! Start at [`BreakerBoard`].
+//! Start at `BreakerBoard`.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The services that are known by name, and what sets them apart.
 //!
 //! Never: logic.
-//! Start at [`PRESETS`].
+//! Start at `PRESETS`.
 
 use crate::openai::quirks::{EffortFormat, OutputLimit, PLAIN, Quirks, ReasoningReplay};
 use hob_config::provider::ProviderKind;

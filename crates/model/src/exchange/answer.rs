@@ -1,7 +1,7 @@
 //! What a server answers before any event: a stream that begins, or a [`Failure`].
 //!
 //! Never: a retry; when to ask again is the machine's business.
-//! Start at [`expect_stream`].
+//! Start at `expect_stream`.
 
 use std::time::Duration;
 

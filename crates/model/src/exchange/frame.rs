@@ -1,7 +1,7 @@
 //! Cuts a stream of bytes into events, however the bytes are cut.
 //!
 //! Never: I/O, or more in memory than one event.
-//! Start at [`Frames`].
+//! Start at `Frames`.
 
 use std::mem;
 

@@ -5,7 +5,7 @@
 //! memory, files nor time of this process can be used up by it, and it needs no process of its own.
 //!
 //! Never: a symbolic link is followed.
-//! Start at [`Removal::of`].
+//! Start at `Removal::of`.
 
 use std::ffi::CStr;
 use std::io;

@@ -5,7 +5,7 @@
 //!
 //! Never: a session. Each request over HTTP shows its key and stands for itself; on the socket a client is there as long as its
 //! connection.
-//! Start at [`server::HobServer`]; `http` is `/mcp` beside the page, [`local`] the socket's side of `hob mcp serve`.
+//! Start at `server::HobServer`; `http` is `/mcp` beside the page, [`local`] the socket's side of `hob mcp serve`.
 
 pub mod asker;
 pub(crate) mod http;
