@@ -121,7 +121,7 @@ impl AttachedWindow {
                 WindowFrame::Asked { text, .. } => console.said_elsewhere(&text),
                 WindowFrame::Rested { asked } => self.rested.send_modify(|all| all.extend([asked])),
                 WindowFrame::Progress { run, progress } => console.progress(&destination, RunId(run), &progress),
-                WindowFrame::Said { run, text, markup, may_repeat } => {
+                WindowFrame::Said { run, text, markup, may_repeat, shown } => {
                     let said = Outgoing {
                         id: OutboxId(0),
                         destination: destination.clone(),
@@ -134,8 +134,9 @@ impl AttachedWindow {
                         file: None,
                         may_repeat,
                     };
-                    if let Err(error) = console.deliver(&said).await {
-                        tracing::debug!(%error, "the terminal did not take all of it");
+                    match console.deliver(&said).await {
+                        Ok(_) => shown.tell(),
+                        Err(error) => tracing::debug!(%error, "the terminal did not take all of it"),
                     }
                 }
             }

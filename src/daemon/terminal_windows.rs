@@ -70,6 +70,8 @@ pub enum WindowFrame {
         markup: Option<String>,
         /// They may have been shown before.
         may_repeat: bool,
+        #[serde(skip)]
+        shown: ShownSignal,
     },
     /// How a run goes on.
     Progress {
@@ -80,6 +82,45 @@ pub enum WindowFrame {
     Rested {
         asked: u64,
     },
+}
+
+/// Whom to tell that words stand at a terminal; nobody, where a window takes them and is believed.
+#[derive(Debug, Clone, Default)]
+pub struct ShownSignal(Option<mpsc::Sender<()>>);
+
+impl ShownSignal {
+    /// Tells it.
+    pub fn tell(&self) {
+        if let Some(waits) = &self.0
+            && waits.try_send(()).is_err()
+        {
+            tracing::trace!("another window showed it first");
+        }
+    }
+}
+
+impl Eq for ShownSignal {}
+
+/// Words are the same, whoever waits for them.
+impl PartialEq for ShownSignal {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// When words count as shown in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShownWhen {
+    /// Once they wait for it: it is another process, and has them when this one dies.
+    Queued,
+    /// Once it says so: it dies with this process.
+    Told,
+}
+
+/// A window's end here.
+struct Window {
+    frames: mpsc::Sender<WindowFrame>,
+    shown: ShownWhen,
 }
 
 /// A message that is handed in through a window.
@@ -111,7 +152,7 @@ pub enum MessageOutcome {
 /// A conversation, as windows look at it.
 #[derive(Default)]
 struct WindowChat {
-    windows: Vec<mpsc::Sender<WindowFrame>>,
+    windows: Vec<Window>,
     /// What each run that is at work did last.
     at_work: BTreeMap<RunId, Progress>,
     /// What found nobody.
@@ -135,8 +176,24 @@ impl TerminalWindows {
     fn show(&self, chat: &str, frame: &WindowFrame) -> bool {
         let mut chats = lock(&self.chats);
         let Some(windows) = chats.get_mut(chat).map(|chat| &mut chat.windows) else { return false };
-        windows.retain(|window| window.try_send(frame.clone()).is_ok());
+        windows.retain(|window| window.frames.try_send(frame.clone()).is_ok());
         !windows.is_empty()
+    }
+
+    /// Says something in each window of a conversation; tells whether it is shown in one.
+    async fn said(&self, chat: &str, frame: impl Fn(ShownSignal) -> WindowFrame) -> bool {
+        let (signal, mut told) = mpsc::channel(1);
+        let mut is_queued = false;
+        if let Some(chat) = lock(&self.chats).get_mut(chat) {
+            chat.windows.retain(|window| {
+                let waits = (window.shown == ShownWhen::Told).then(|| signal.clone());
+                let is_open = window.frames.try_send(frame(ShownSignal(waits))).is_ok();
+                is_queued |= is_open && window.shown == ShownWhen::Queued;
+                is_open
+            });
+        }
+        drop(signal);
+        is_queued || told.recv().await.is_some()
     }
 
     /// Keeps where a run stands, for windows that are opened later.
@@ -156,7 +213,7 @@ impl TerminalWindows {
     }
 
     /// Another window, which is told what is at work; what waited for one.
-    fn open(&self, chat: &str) -> (mpsc::Receiver<WindowFrame>, Vec<OutboxId>) {
+    fn open(&self, chat: &str, shown: ShownWhen) -> (mpsc::Receiver<WindowFrame>, Vec<OutboxId>) {
         let (window, frames) = mpsc::channel(FRAMES_MAX);
         let mut chats = lock(&self.chats);
         let chat = chats.entry(chat.to_owned()).or_default();
@@ -167,7 +224,7 @@ impl TerminalWindows {
             let told = window.try_send(frame);
             debug_assert!(told.is_ok());
         }
-        chat.windows.push(window);
+        chat.windows.push(Window { frames: window, shown });
         (frames, std::mem::take(&mut chat.waiting))
     }
 }
@@ -181,13 +238,14 @@ impl Channel for TerminalWindows {
     async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
         let chat = &message.destination.conversation.chat;
         let file = message.file.as_ref().map(|file| hob_console::shown(file) + "\n");
-        let frame = WindowFrame::Said {
+        let frame = |shown| WindowFrame::Said {
             run: message.run.filter(|_| file.is_none()).map(|run| run.0),
             text: file.clone().unwrap_or_default() + &message.text,
             markup: message.markup.clone().filter(|_| file.is_none()),
             may_repeat: message.may_repeat,
+            shown,
         };
-        if self.show(chat, &frame) {
+        if self.said(chat, frame).await {
             return Ok(Receipt { external_id: None });
         }
         let mut chats = lock(&self.chats);
@@ -229,9 +287,14 @@ pub struct WindowDesk {
 }
 
 impl WindowDesk {
-    /// Opens a window. What it is told ends when it is given up, or with Hob.
+    /// Opens a window in this process. What it is told ends when it is given up, or with Hob.
     pub async fn open(&self, chat: &str) -> mpsc::Receiver<WindowFrame> {
-        let (frames, waiting) = self.windows.open(chat);
+        // Words that were only queued would die with this process.
+        self.opened(chat, ShownWhen::Told).await
+    }
+
+    async fn opened(&self, chat: &str, shown: ShownWhen) -> mpsc::Receiver<WindowFrame> {
+        let (frames, waiting) = self.windows.open(chat, shown);
         for id in waiting {
             if let Err(error) = self.router.retry_delivery(id).await {
                 tracing::warn!(outbox = %id, %error, "what waited for a terminal waits on");
@@ -322,7 +385,7 @@ pub(super) fn routes(windows: Arc<TerminalWindows>, router: Arc<Router>, stop: C
 
 /// Opens a window; the answer ends with it, or with Hob.
 async fn open(State(desk): State<WindowDesk>, Path(chat): Path<String>) -> Body {
-    let frames = desk.open(&chat).await;
+    let frames = desk.opened(&chat, ShownWhen::Queued).await;
     let stop = desk.stop;
     let told = futures::stream::unfold((frames, stop), async |(mut frames, stop)| {
         let frame = tokio::select! {
@@ -366,7 +429,40 @@ async fn rest(State(desk): State<WindowDesk>, Path((chat, asked)): Path<(String,
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use hob_core::domain::clock::SystemClock;
+    use hob_store::{SchedulingMode, Store};
+    use tokio::sync::Notify;
+
+    #[tokio::test]
+    async fn n1_words_are_shown_once_a_window_of_this_process_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
+        let rest = IdleWatcher::new(store.clone(), Arc::<Notify>::default());
+        let windows = TerminalWindows::new(rest, Arc::new(SystemClock));
+        let words =
+            |shown| WindowFrame::Said { run: None, text: "Soup.".to_owned(), markup: None, may_repeat: false, shown };
+        assert!(!windows.said("home", words).await, "nobody is there");
+        let (mut frames, _) = windows.open("home", ShownWhen::Told);
+        let mut said = Box::pin(windows.said("home", words));
+        assert!(futures::poll!(&mut said).is_pending(), "they only wait to be shown");
+        while let Some(frame) = frames.recv().await {
+            if let WindowFrame::Said { shown, .. } = frame {
+                shown.tell();
+                break;
+            }
+        }
+        assert!(said.await);
+        let mut said = Box::pin(windows.said("home", words));
+        assert!(futures::poll!(&mut said).is_pending());
+        drop(frames);
+        assert!(!said.await, "it was closed before they were shown");
+        let (_frames, _) = windows.open("home", ShownWhen::Queued);
+        assert!(windows.said("home", words).await);
+        store.close().await;
+    }
 
     #[test]
     fn k2_a_frame_is_a_line() {

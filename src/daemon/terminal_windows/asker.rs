@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 
-use crate::daemon::terminal_windows::{TerminalWindows, WindowFrame};
+use crate::daemon::terminal_windows::{ShownWhen, TerminalWindows, WindowFrame};
 use hob_console::{LOCAL, place};
 use hob_core::domain::channel::{Intake as _, Progress, UpdateOutcome};
 use hob_core::domain::inbound::{Conversation, Inbound, InboundEvent, MessageMetadata, Sender};
@@ -67,7 +67,7 @@ impl Asker for WindowAsker {
         text: String,
         told: Option<mpsc::Sender<String>>,
     ) -> Result<String, AskError> {
-        let (mut frames, waiting) = self.windows.open(&conversation.chat);
+        let (mut frames, waiting) = self.windows.open(&conversation.chat, ShownWhen::Queued);
         for id in waiting {
             if let Err(error) = self.router.retry_delivery(id).await {
                 tracing::warn!(outbox = %id, %error, "what waited for a terminal waits on");
