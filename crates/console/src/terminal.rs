@@ -15,7 +15,10 @@ use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{ColorMode, CompletionType, Config, Context, Editor, ExternalPrinter as _, Helper};
+use rustyline::{
+    Cmd, ColorMode, CompletionType, ConditionalEventHandler, Config, Context, Editor, Event, EventContext,
+    EventHandler, ExternalPrinter as _, Helper, KeyEvent, RepeatCount,
+};
 use tokio::sync::mpsc;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -78,6 +81,10 @@ impl Terminal {
         }
         .map_err(ConsoleError::Thread)?;
         let state = AtomicUsize::new(COMING);
+        for key in ['C', 'D'] {
+            let leaves = EventHandler::Conditional(Box::new(LeavingKey { page: page.clone(), always: key == 'C' }));
+            editor.bind_sequence(KeyEvent::ctrl(key), leaves);
+        }
         editor.set_helper(Some(EditorHelper { page: page.clone(), commands, state, line: Mutex::default() }));
         Ok((Self { editor, page: page.clone(), history, is_dumb: look.is_dumb }, page))
     }
@@ -225,6 +232,24 @@ impl Validator for EditorHelper {
         self.note(line.input());
         self.page.prompt_leaves_row();
         Ok(ValidationResult::Valid(None))
+    }
+}
+
+/// A key with which the prompt leaves its row, as it does with Enter: the page has to know before the editor lets go of the
+/// terminal, for what it prints meanwhile the editor would never say it has printed.
+struct LeavingKey {
+    page: TerminalPage,
+    /// Or only on an empty line.
+    always: bool,
+}
+
+impl ConditionalEventHandler for LeavingKey {
+    /// The key does what it always does.
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, typed: &EventContext<'_>) -> Option<Cmd> {
+        if self.always || typed.line().is_empty() {
+            self.page.prompt_leaves_row();
+        }
+        None
     }
 }
 

@@ -8,9 +8,11 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use hob_console::interact::interact;
+use hob_console::page::TerminalPage;
 use hob_console::screen::Console;
 use hob_console::terminal::{Terminal, TerminalTraits};
 use hob_console::{Ports, local};
@@ -33,6 +35,10 @@ const GROWING: u64 = 1_000;
 /// How large the terminal is, and what it shows: `40 24 styled`.
 const SIZE: &str = "HOB_DRAWN_TEST_SIZE";
 const ANSWERS: u64 = 30;
+/// Has the terminal drawn on until it is stopped.
+const DRAW: &str = "draw";
+/// How often Ctrl-C is pressed into what is drawn.
+const PRESSES: u64 = 40;
 const ROWS: usize = 24;
 /// What ends an answer, for whoever reads the screen.
 const END: &str = "(that was answer";
@@ -96,17 +102,29 @@ fn outgoing(run: Option<RunId>, text: &str) -> Outgoing {
     }
 }
 
-/// Answers a number with that answer, in pieces.
-struct House(Arc<Console<io::Stdout>>);
+/// Answers a number with that answer, in pieces, and a stop with how many there were before.
+struct House {
+    console: Arc<Console<io::Stdout>>,
+    page: TerminalPage,
+    stops: Arc<AtomicU64>,
+}
 
 #[async_trait]
 impl Intake for House {
     async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
         let InboundEvent::Posted { text } = inbound.happening else { return Ok(UpdateOutcome::Ignored) };
+        if text == DRAW {
+            self.draw();
+            return Ok(UpdateOutcome::Committed);
+        }
+        if text == "/stop" || text == "/stop now" {
+            self.stop().await;
+            return Ok(UpdateOutcome::Committed);
+        }
         let number: u64 = text.split_whitespace().next().unwrap().parse().unwrap();
         let run = RunId(i64::try_from(number).unwrap());
         let place = outgoing(None, "").destination;
-        let show = |progress| self.0.progress(&place, run, &progress);
+        let show = |progress| self.console.progress(&place, run, &progress);
         show(Progress::Working);
         show(Progress::Doing("asking a model".to_owned()));
         for (at, piece) in pieces(number).into_iter().enumerate() {
@@ -116,9 +134,9 @@ impl Intake for House {
             show(Progress::Delta(piece));
             tokio::task::yield_now().await;
         }
-        self.0.deliver(&outgoing(Some(run), &answer(number))).await.unwrap();
+        self.console.deliver(&outgoing(Some(run), &answer(number))).await.unwrap();
         show(Progress::Idle(IdleReason::Done));
-        self.0.deliver(&outgoing(None, &format!("{END} {number})"))).await.unwrap();
+        self.console.deliver(&outgoing(None, &format!("{END} {number})"))).await.unwrap();
         Ok(UpdateOutcome::Committed)
     }
 
@@ -132,6 +150,27 @@ impl Intake for House {
 }
 
 impl House {
+    /// Draws from now on, until it is stopped.
+    fn draw(&self) {
+        let (console, page) = (Arc::clone(&self.console), self.page.clone());
+        let (stopped, time) = (Arc::clone(&self.stops), self.stops.load(Ordering::Relaxed));
+        std::thread::spawn(move || {
+            let place = outgoing(None, "").destination;
+            while stopped.load(Ordering::Relaxed) == time {
+                for what in ["one", "two"] {
+                    console.progress(&place, RunId(1), &Progress::Doing(format!("drawing {time}, {what}")));
+                    page.flush().unwrap();
+                }
+            }
+        });
+    }
+
+    /// Ends what is drawn, and says how often there was a stop before.
+    async fn stop(&self) {
+        let before = self.stops.fetch_add(1, Ordering::Relaxed);
+        self.console.deliver(&outgoing(None, &format!("{END} {before})"))).await.unwrap();
+    }
+
     /// The terminal is larger from here on; the emulator reads that where it stands.
     fn grow(&self, columns: usize) {
         let number = columns.to_string();
@@ -156,8 +195,9 @@ async fn inner() {
     let data = tempfile::tempdir().unwrap();
     let look = TerminalTraits { styles: look == "styled", is_dumb: look == "dumb", reflows: Some(false) };
     let (terminal, page) = Terminal::open(data.path(), vec!["status".to_owned()], look).unwrap();
+    let drawn = page.clone();
     let console = Arc::new(Console::terminal(page));
-    let intake = Arc::new(House(Arc::clone(&console)));
+    let intake = Arc::new(House { console: Arc::clone(&console), page: drawn, stops: Arc::default() });
     let ports = Ports {
         intake,
         rng: Arc::new(SystemRng),
@@ -314,4 +354,16 @@ fn k2_a_terminal_that_grows_meanwhile_shows_nothing_twice() {
     let begin = rows.iter().position(|row| *row == format!("> {number}")).unwrap();
     let end = rows.iter().position(|row| *row == format!("{END} {number})")).unwrap();
     assert_eq!(signs(&rows[begin + 1..end]).replace('│', ""), signs(&expected(number, 80, "styled")).replace('│', ""));
+}
+
+#[test]
+fn k2_what_is_drawn_while_ctrl_c_is_pressed_holds_nothing_up() {
+    let mut screen = Screen::start(80, "styled");
+    screen.sees("Begin.");
+    for number in 0..PRESSES {
+        screen.types(&format!("{DRAW}\r"));
+        screen.sees(&format!("drawing {number},"));
+        screen.types("\u{3}");
+        screen.sees(&format!("{END} {number})"));
+    }
 }
