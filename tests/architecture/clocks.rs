@@ -10,6 +10,8 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, Token};
 
+use crate::sources;
+
 /// What has a `now`.
 const CLOCKS: [&str; 7] = ["Instant", "SystemTime", "Timestamp", "Zoned", "Utc", "Local", "OffsetDateTime"];
 /// What tells how long something took.
@@ -103,17 +105,6 @@ fn timed(source: &str) -> Vec<String> {
     let mut timed = Timed::default();
     timed.visit_file(&syn::parse_file(source).expect("the source compiles, so it parses"));
     timed.found
-}
-
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use syn::visit::{self, Visit};
 
 mod checker;
 mod clocks;
+mod modules;
 mod picture;
 mod top_level;
 mod tuples;

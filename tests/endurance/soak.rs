@@ -14,11 +14,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::soak::curve::{Curve, Sample};
+use hob_config::environment::Environment;
 use hob_testkit::fake_model::{Asked, FakeModel, Reply};
 use hob_testkit::fake_telegram::world::Message;
 use hob_testkit::fake_telegram::{FakeTelegram, Fault};
 use hob_testkit::process::{Hob, hob};
-use hob_config::environment::Environment;
 
 const PEOPLE: i64 = 20;
 /// Somebody who hears nothing for so long is not answered.

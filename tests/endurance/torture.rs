@@ -12,9 +12,9 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use tokio::time::Instant;
 
-use hob_testkit::process::{Hob, hob, within};
 use crate::torture::town::Harness;
 use hob_config::environment::Environment;
+use hob_testkit::process::{Hob, hob, within};
 
 /// A number from the environment.
 fn number(name: &str, default: u64) -> u64 {

@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::torture::person::{MessageMeaning, PersonLog, read};
-use hob_testkit::fake_telegram::world::Message;
 use crate::torture::town::Harness;
+use hob_testkit::fake_telegram::world::Message;
 
 /// What was found.
 #[derive(Debug, Default)]
