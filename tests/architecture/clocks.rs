@@ -4,7 +4,7 @@
 //! What a clock says is followed through the names that it is given: an assertion that compares one of them is found too.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};

@@ -1,4 +1,4 @@
-//! What stands at the top level of the repository, and what its documents may not leave out.
+//! What stands at the top level of the repository, and what its documents may not leave out or name in vain.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,4 +58,28 @@ fn no_section_is_off_in_silence() {
     };
     let untold: Vec<&&str> = off.iter().filter(|name| !is_told(name)).collect();
     assert!(untold.is_empty(), "docs/off.md does not say why these are off: {untold:?}");
+}
+
+#[test]
+fn what_the_documents_name_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let pages = ["docs", "docs/decisions"].into_iter().flat_map(|folder| {
+        let there = fs::read_dir(root.join(folder)).expect("the documents can be read");
+        there.map(|entry| entry.expect("an entry can be read").path())
+    });
+    let pages = pages.filter(|page| page.extension().is_some_and(|ending| ending == "md"));
+    let mut named = 0;
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("a page is text");
+        // Between backquotes stands every second piece.
+        let paths = text.split('`').skip(1).step_by(2).filter(|code| {
+            ["crates/", "src/", "tests/", "scripts/"].iter().any(|folder| code.starts_with(folder))
+                && !code.contains([' ', '*', '{'])
+        });
+        for path in paths {
+            named += 1;
+            assert!(root.join(path).exists(), "{} names {path}", page.display());
+        }
+    }
+    assert!(named > 100, "{named}");
 }
