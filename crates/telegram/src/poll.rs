@@ -25,6 +25,9 @@ use crate::receiver_context::{ALLOWED, ReceiveError, ReceiverContext, fetch_bot_
 
 /// How many updates one poll brings: Telegram's own maximum.
 const BATCH_MAX: u8 = 100;
+/// How many the first one brings; each next one may bring twice as many. What was taken in is acknowledged by the next poll
+/// alone: a Hob that is killed again and again before it has got through a hundred would begin with the same ones for ever.
+const BATCH_FIRST: u8 = 10;
 
 /// An empty answer that comes sooner was not held open.
 const EMPTY_MIN: Duration = Duration::from_millis(100);
@@ -55,6 +58,8 @@ pub(super) struct Poller<'a> {
     held: BTreeMap<Album, i32>,
     /// So many updates are fetched one at a time, as one among them makes the batch unreadable.
     singly: usize,
+    /// How many updates the next poll may bring.
+    limit: u8,
     /// Telegram has answered a poll.
     polled: bool,
 }
@@ -70,6 +75,7 @@ impl<'a> Poller<'a> {
             slow: BackgroundIntake::default(),
             held: BTreeMap::new(),
             singly: 0,
+            limit: BATCH_FIRST,
             polled: false,
         }
     }
@@ -133,6 +139,7 @@ impl<'a> Poller<'a> {
         let idle = fresh.into_iter().filter(|(id, _)| !self.slow.has(*id));
         let batch: Vec<NumberedUpdate> = idle.map(|(id, raw)| (id, UpdateReceiver::read(i64::from(id), raw))).collect();
         self.submit_batch(receiver, &batch).await?;
+        self.limit = self.limit.saturating_mul(2).min(BATCH_MAX);
         if nameless > 0 && self.offset == before { Err(ReceiveError::Nameless) } else { Ok(()) }
     }
 
@@ -198,7 +205,7 @@ impl<'a> Poller<'a> {
         let is_held_open = self.held.is_empty() && self.slow.is_empty() && self.polled;
         let timeout = if is_held_open { self.link.telegram.settings.poll_timeout } else { Duration::ZERO };
         let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
-        let limit = if self.singly > 0 { 1 } else { BATCH_MAX };
+        let limit = if self.singly > 0 { 1 } else { self.limit };
         let mut poll = GetUpdates::new().timeout(seconds).limit(limit).allowed_updates(ALLOWED);
         poll.offset = self.offset;
         Ok(call(&self.client()?, &poll, self.deadline()).await?)

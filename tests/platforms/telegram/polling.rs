@@ -251,6 +251,11 @@ async fn more_than_a_batch_arrives_in_order() {
     let hob = RunningAdapter::start_with(&fake, Timing { poll_grace: Duration::from_secs(5), ..PACE });
     let expected: Vec<String> = (0..250).map(|number| number.to_string()).collect();
     assert_eq!(hob.intake.texts(250).await, expected);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    // The first are acknowledged soon, for whoever is killed often.
+    let acknowledged: Vec<i64> =
+        fake.look(|world| world.offsets.iter().flatten().map(|offset| offset - FIRST).collect());
+    assert_eq!(acknowledged, [10, 30, 70, 150, 250]);
     hob.end().await;
 }
 
