@@ -40,3 +40,4 @@ pub mod undo;
 mod voice;
 mod voice_choice;
 pub mod webhook_runs;
+pub mod workload;

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::memory::{ENTRIES_MAX, MemoryView};
 use hob_core::domain::memory::{Leg, Scope};
-use hob_core::domain::text::{cut_trimmed, one_line};
+use hob_core::domain::text::{counted, cut_trimmed, one_line};
 use hob_memory::embedding_service::EmbeddingStatus;
 use hob_memory::forget::ForgetOutcome;
 use hob_memory::item::MemoryItem;
@@ -65,7 +65,9 @@ impl MemoryView<'_> {
             self.context.looked.memories.as_ref().map(|looked| looked.means),
             self.context.services.memory.embedding_service.status(),
         ) {
-            (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => BY_WORDS_AND_MEANING,
+            (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => {
+                BY_WORDS_AND_MEANING
+            }
             (_, EmbeddingStatus::Off) => BY_WORDS,
             (
                 _,
@@ -155,10 +157,6 @@ fn thousandths(value: i64) -> String {
     format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-fn plural(count: i64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 fn lines(entries: &[ListEntry]) -> impl Iterator<Item = String> {
     entries.iter().map(|entry| format!("- {}", entry.0))
 }
@@ -172,8 +170,8 @@ pub(super) struct MemoryOverview {
 }
 
 fn amount(counts: MemoryCounts) -> String {
-    let said = plural(counts.memories, "thing that was said", "things that were said");
-    format!("{said}, {}, {}", plural(counts.facts, "fact", "facts"), plural(counts.people, "person", "people"))
+    let said = counted(counts.memories, "thing that was said", "things that were said");
+    format!("{said}, {}, {}", counted(counts.facts, "fact", "facts"), counted(counts.people, "person", "people"))
 }
 
 /// `/memory`.
