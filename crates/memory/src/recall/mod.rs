@@ -159,6 +159,16 @@ pub enum SearchMode {
     Words,
 }
 
+impl SearchMode {
+    /// How memories were looked for, in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WordsAndMeaning => "by words and by meaning",
+            Self::Words => "by words alone",
+        }
+    }
+}
+
 /// What was recalled, the best first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recollection {

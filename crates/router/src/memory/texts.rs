@@ -28,12 +28,8 @@ pub(super) const PIN_WHAT: &str = "Say what: /pin m12 or /pin f7, by the names t
 pub(super) const NOT_ALL_YOURS: &str = "What was said here is not yours alone: an admin or an owner can have all of it forgotten. /forget m12 forgets one thing.";
 /// `/why`, and nothing was said yet.
 pub(super) const NO_ANSWER_YET: &str = "I have not answered anything here yet.";
-/// How memories were looked for.
-pub(super) const BY_WORDS_AND_MEANING: &str = "by words and by meaning";
-/// How memories were looked for.
-pub(super) const BY_WORDS: &str = "by words alone";
 /// How memories were looked for, where it should be otherwise.
-pub(super) const BY_WORDS_FOR_NOW: &str = "by words alone for now; /status says why";
+const BY_WORDS_FOR_NOW: &str = "by words alone for now; /status says why";
 
 /// A memory or a fact in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +62,9 @@ impl MemoryView<'_> {
             self.context.services.memory.embedding_service.status(),
         ) {
             (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => {
-                BY_WORDS_AND_MEANING
+                SearchMode::WordsAndMeaning.as_str()
             }
-            (_, EmbeddingStatus::Off) => BY_WORDS,
+            (_, EmbeddingStatus::Off) => SearchMode::Words.as_str(),
             (
                 _,
                 EmbeddingStatus::Ready { .. } | EmbeddingStatus::Starting { .. } | EmbeddingStatus::Degraded { .. },

@@ -64,7 +64,7 @@ async fn recall_report(tx: &mut Tx, view: &MemoryView<'_>, recalled: &[RecalledR
     }
     let more_facts = known.len().saturating_sub(ENTRIES_MAX);
     known.truncate(ENTRIES_MAX);
-    let means = why::search_mode(recalled).map(search_method_text);
+    let means = why::search_mode(recalled).map(SearchMode::as_str);
     Ok(texts::why(&texts::RecallReport { said, known, more_facts, unseen, forgotten, means }))
 }
 
@@ -94,11 +94,4 @@ fn reason(row: &RecalledRow) -> RecallReason {
     strongest.retain(|(_, part)| *part > 0);
     strongest.truncate(SIGNALS_MAX);
     RecallReason { leg: row.leg, score: row.score, strongest }
-}
-
-fn search_method_text(means: SearchMode) -> &'static str {
-    match means {
-        SearchMode::WordsAndMeaning => texts::BY_WORDS_AND_MEANING,
-        SearchMode::Words => texts::BY_WORDS,
-    }
 }
