@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::memory::{ENTRIES_MAX, MemoryView};
-use hob_core::domain::memory::{Leg, Scope};
+use hob_core::domain::memory::{RecallCause, Scope};
 use hob_core::domain::text::{counted, cut_trimmed, one_line};
 use hob_memory::embedding_service::EmbeddingStatus;
 use hob_memory::forget::ForgetOutcome;
@@ -39,7 +39,7 @@ pub(super) struct ListEntry(pub(super) String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecallReason {
     /// What brought it up.
-    pub(super) leg: Leg,
+    pub(super) leg: RecallCause,
     /// In thousandths.
     pub(super) score: i64,
     /// The strongest signals, with what each brought, in thousandths.
@@ -369,17 +369,17 @@ pub(super) fn why(why: &RecallReport) -> String {
 
 fn reason_text(reason: &RecallReason) -> String {
     match reason.leg {
-        Leg::Recency => "because it was said just before".to_owned(),
-        Leg::Salience => match reason.strongest.first() {
+        RecallCause::Recency => "because it was said just before".to_owned(),
+        RecallCause::Salience => match reason.strongest.first() {
             Some((why, _)) if why == PINNED => "because it is pinned".to_owned(),
             Some((why, part)) if why == IMPORTANCE => {
                 format!("because who asked said it, and it matters much: {}", thousandths(*part))
             }
             Some(_) | None => "because it is pinned, or matters much".to_owned(),
         },
-        Leg::Fact => "because it is a fact".to_owned(),
-        Leg::Answer => "because you asked what I had said".to_owned(),
-        Leg::Relevance => {
+        RecallCause::Fact => "because it is a fact".to_owned(),
+        RecallCause::Answer => "because you asked what I had said".to_owned(),
+        RecallCause::Relevance => {
             let named = reason.strongest.iter().map(|(name, part)| format!("{name} {}", thousandths(*part)));
             let named = named.collect::<Vec<_>>().join(", ");
             let most = if named.is_empty() { named } else { format!(", most of it by {named}") };
