@@ -3,8 +3,8 @@
 //! Never: a value that gets lost. What no longer holds is superseded, and stays.
 //! Start at [`ToldFact`]; the rules are [`decide`]'s.
 
-pub mod decide;
-pub mod equivalence;
+pub(crate) mod decide;
+pub(crate) mod equivalence;
 pub mod keep;
 pub mod relevance;
 pub mod rivals;

@@ -3,7 +3,7 @@
 //! Never: a secret, or what anybody said. What is to be done later is told by its name, or its first words.
 //! Start at [`gather`]; a Hob that does not run is looked at through [`read_store_status`], by whoever reads its database.
 
-pub mod render;
+pub(crate) mod render;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

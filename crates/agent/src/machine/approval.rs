@@ -20,12 +20,12 @@
 //! that is asked about, and no approval of before stands for it.
 //! Start at `verdict`; the words are in [`words`].
 
-pub mod classes;
+pub(crate) mod classes;
 mod gate;
 mod keeping;
 pub mod scope;
-pub mod several;
-pub mod words;
+pub(crate) mod several;
+pub(crate) mod words;
 
 use crate::machine::batch::{Batch, CallProgress, OpenCall};
 use crate::machine::digest::Digest;

@@ -6,11 +6,11 @@
 //! An episode's cursor moves in the transaction that keeps its facts: whatever dies in between, a call is made again at most, and
 //! no fact comes twice.
 
-pub mod call;
-pub mod consolidation;
-pub mod excerpt;
-pub mod reply;
-pub mod restricted;
+pub(crate) mod call;
+pub(crate) mod consolidation;
+pub(crate) mod excerpt;
+pub(crate) mod reply;
+pub(crate) mod restricted;
 
 #[cfg(test)]
 mod tests;

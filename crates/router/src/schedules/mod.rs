@@ -3,7 +3,7 @@
 //! Never: an instant done twice; its claim, the next instant and the run are one transaction.
 //! Start at [`Router::run_schedule_timer`]; [`fire`] is that transaction. What looks first does so in `looks`, beside the timer.
 
-pub mod fire;
+pub(crate) mod fire;
 mod looks;
 pub mod sync;
 mod texts;

@@ -22,8 +22,8 @@ mod keep;
 mod record;
 mod remove;
 mod root_handles;
-pub mod scan;
-pub mod set;
+pub(crate) mod scan;
+pub(crate) mod set;
 mod summary;
 pub mod sweep;
 #[cfg(test)]

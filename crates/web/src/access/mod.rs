@@ -5,7 +5,7 @@
 
 pub mod login;
 pub mod origin_check;
-pub mod visitor;
+pub(crate) mod visitor;
 
 use std::sync::Arc;
 use std::time::Duration;
