@@ -1,7 +1,7 @@
 //! Facts: what is known, what it was before, and what contradicts it.
 //!
 //! Never: a value that gets lost. What no longer holds is superseded, and stays.
-//! Start at [`ToldFact`]; the rules are [`decide`]'s.
+//! Start at [`ToldFact`]; the rules are `decide`'s.
 
 pub(crate) mod decide;
 pub(crate) mod equivalence;

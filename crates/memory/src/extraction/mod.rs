@@ -1,7 +1,7 @@
 //! Facts drawn from what people said, when a conversation is over, by the cheap model (row N8).
 //!
 //! Never: words of the model, of tools, of what was recalled or brought in; anything but facts of that episode's own scope.
-//! Start at [`Extractor::run_pass`]; what is shown is [`excerpt`]'s, what is believed [`reply`]'s.
+//! Start at [`Extractor::run_pass`]; what is shown is `excerpt`'s, what is believed `reply`'s.
 //!
 //! An episode's cursor moves in the transaction that keeps its facts: whatever dies in between, a call is made again at most, and
 //! no fact comes twice.

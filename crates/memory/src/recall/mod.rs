@@ -1,7 +1,7 @@
 //! Recall: what is known that bears on a question, from the scopes that may be seen.
 //!
 //! Two searches bring candidates (`words`, [`meaning`]), beside what matters, what was said last and what was said on the
-//! days that are asked about. `pool` loads their episodes and ranks them, [`fuse`] chooses, `tell` words it. What Hob answered is
+//! days that are asked about. `pool` loads their episodes and ranks them, `fuse` chooses, `tell` words it. What Hob answered is
 //! looked for beside that ([`answers`]).
 //! Never: a memory of another scope, not even as a neighbour.
 

@@ -13,7 +13,7 @@
 //! Everything here blocks: call it in `spawn_blocking`.
 //!
 //! Never: a path followed by name where somebody else may write. Files are reached by directory handles, and no link is followed.
-//! Start at [`Drafts`], then [`scan`], `keep` and `undo`.
+//! Start at [`Drafts`], then `scan`, `keep` and `undo`.
 
 mod autorun_files;
 mod dir_handles;
