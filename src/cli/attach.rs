@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::{mpsc, watch};
 
 use crate::cli::next_step::refuse;
-use crate::daemon::terminal_windows::{MessageOutcome, WindowDesk, WindowFrame, WindowMessage};
+use crate::daemon::terminal_windows::{WindowDesk, WindowFrame, WindowMessage};
 use hob_console::screen::Console;
 use hob_console::{SessionIdle, place, read_attachment};
 use hob_core::domain::channel::{Channel as _, Intake, IntakeError, UpdateOutcome};
@@ -144,7 +144,7 @@ impl AttachedWindow {
         self.gone.send_replace(true);
     }
 
-    async fn say(&self, said: WindowMessage) -> Result<MessageOutcome, String> {
+    async fn say(&self, said: WindowMessage) -> Result<UpdateOutcome, String> {
         let data_dir = match &self.link {
             WindowLink::Here(desk) => return desk.say(&self.chat, said).await.map_err(|error| error.to_string()),
             WindowLink::Socket(data_dir) => data_dir,
@@ -187,11 +187,7 @@ impl Intake for AttachedWindow {
             None => None,
         };
         let said = WindowMessage { id: inbound.external_id, window: self.id, text, name: inbound.sender.name, file };
-        Ok(match self.say(said).await.map_err(IntakeError)? {
-            MessageOutcome::Committed => UpdateOutcome::Committed,
-            MessageOutcome::Duplicate => UpdateOutcome::Duplicate,
-            MessageOutcome::Ignored => UpdateOutcome::Ignored,
-        })
+        self.say(said).await.map_err(IntakeError)
     }
 
     async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {

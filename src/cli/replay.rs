@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::configured_models;
 use crate::cli::load_running_config;
-use crate::cli::next_step::{refusal, refuse};
+use crate::cli::next_step::{Refusal, refusal, refuse};
 use crate::cli::replay::continuation::{AskArguments, Caps, Continuation, ContinuationRunner};
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
@@ -75,6 +75,18 @@ pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<OpenedDatabase>
     Ok(OpenedDatabase { reader, loaded })
 }
 
+/// A run as it was recorded, if there is any record of it.
+pub(super) fn recorded(run: i64, found: LoadOutcome) -> Result<Box<RecordedRun>, Refusal> {
+    match found {
+        LoadOutcome::Run(recorded) if recorded.events.is_empty() && recorded.broken.is_none() => {
+            Err(phrases::forgotten(run))
+        }
+        LoadOutcome::Run(recorded) => Ok(recorded),
+        LoadOutcome::LetGo => Err(phrases::expired_journal(run)),
+        LoadOutcome::Nothing { near } => Err(phrases::no_such_run(run, &near)),
+    }
+}
+
 /// Shows a run, checks it, or compares it.
 ///
 /// # Errors
@@ -86,14 +98,7 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
         let mut opened = open(named).await?;
         anyhow::Ok((opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?, opened))
     })?;
-    let recorded = match found {
-        LoadOutcome::Run(recorded) => recorded,
-        LoadOutcome::LetGo => return Err(phrases::expired_journal(run).into()),
-        LoadOutcome::Nothing { near } => return Err(phrases::no_such_run(run, &near).into()),
-    };
-    if recorded.events.is_empty() && recorded.broken.is_none() {
-        return Err(phrases::forgotten(run).into());
-    }
+    let recorded = recorded(run, found)?;
     if verify {
         let verdict = ReplayVerdict::of(&recorded);
         print(&verdict, json, |verdict| render::verdict(run, verdict))?;

@@ -137,18 +137,6 @@ pub struct WindowMessage {
     pub file: Option<(String, String)>,
 }
 
-/// What became of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageOutcome {
-    /// It is handed in.
-    Committed,
-    /// It was handed in before.
-    Duplicate,
-    /// Nobody is let in here.
-    Ignored,
-}
-
 /// A conversation, as windows look at it.
 #[derive(Default)]
 struct WindowChat {
@@ -307,7 +295,7 @@ impl WindowDesk {
     ///
     /// # Errors
     /// When its file has no form, or it cannot be stored.
-    pub async fn say(&self, chat: &str, said: WindowMessage) -> Result<MessageOutcome, NotTaken> {
+    pub async fn say(&self, chat: &str, said: WindowMessage) -> Result<UpdateOutcome, NotTaken> {
         let handle = format!("{chat}/{}", said.id);
         let mut attachments = Vec::new();
         let named = said.file.as_ref().map(|(name, _)| format!("[{name}] ")).unwrap_or_default();
@@ -330,11 +318,7 @@ impl WindowDesk {
         self.windows.show(chat, &asked);
         let taken = self.router.accept(inbound).await;
         lock(&self.windows.files).remove(&handle);
-        Ok(match taken? {
-            UpdateOutcome::Committed => MessageOutcome::Committed,
-            UpdateOutcome::Duplicate => MessageOutcome::Duplicate,
-            UpdateOutcome::Ignored => MessageOutcome::Ignored,
-        })
+        Ok(taken?)
     }
 
     /// Waits until the conversation has come to rest, and says so behind all that was said in it.
@@ -409,7 +393,7 @@ async fn say(
     State(desk): State<WindowDesk>,
     Path(chat): Path<String>,
     Json(said): Json<WindowMessage>,
-) -> Result<Json<MessageOutcome>, (StatusCode, String)> {
+) -> Result<Json<UpdateOutcome>, (StatusCode, String)> {
     desk.say(&chat, said).await.map(Json).map_err(|error| {
         let status = match &error {
             NotTaken::File(_) => StatusCode::BAD_REQUEST,

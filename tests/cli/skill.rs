@@ -1,10 +1,10 @@
 //! `hob skill`, run as people run it: what it shows, installs, refuses, and that a running Hob goes by it.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 use std::path::Path;
 use std::process::Output;
 
 use hob_testkit::process::{hob, within};
+use hob_testkit::served::Served;
 use tempfile::TempDir;
 
 async fn ran(home: &Path, arguments: &[&str]) -> Output {
@@ -115,9 +115,8 @@ async fn k4_a_skill_comes_over_the_network_within_bounds() {
         .route("/round", get(async || Redirect::temporary("/round")))
         .route("/page", get(async || "  <!DOCTYPE html><html></html>"))
         .route("/large", get(async || vec![b'x'; 17 << 20]));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let at = format!("http://{}", listener.local_addr().unwrap());
-    let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let server = Served::start(app).await;
+    let at = server.root();
     let home = home();
     for (path, why) in [
         ("page", "is a web page"),
@@ -130,5 +129,4 @@ async fn k4_a_skill_comes_over_the_network_within_bounds() {
     }
     let added = skill(&home, &["add", &format!("{at}/moved")]).await;
     assert!(added.starts_with("coffee: Makes coffee.\n") && added.contains("Installed, and inert"), "{added}");
-    server.abort();
 }

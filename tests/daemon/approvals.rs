@@ -2,17 +2,10 @@
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, BOB, HALL, House, OWNER};
+use hob_testkit::house::{ADA, BOB, HALL, House, OWNER, PAYS};
 
-/// One that is asked about and one that is asked about each time. Both leave a line.
-const CAREFUL: &str = r#"
-[tools.pay]
-sandbox = false
-trusted_output = true
-description = "Pays."
-command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
-parameters = { to = "Whom." }
-approval = "ask"
+/// A tool that is asked about each time, and leaves a line.
+const WIPES: &str = r#"
 [tools.wipe]
 sandbox = false
 trusted_output = true
@@ -22,7 +15,7 @@ approval = "critical"
 "#;
 
 async fn careful(more: &str) -> House {
-    House::running(&format!("{CAREFUL}{more}")).await
+    House::running(&format!("{PAYS}{WIPES}{more}")).await
 }
 
 /// Ada has asked for something, and the model wants to pay Ben for it.

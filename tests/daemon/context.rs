@@ -13,10 +13,8 @@ use hob_testkit::house::{ADA, BOB, House};
 const HALL: i64 = -100_321;
 /// Words of a file that fill an eighth of the window.
 const WORDS: usize = 500;
-/// 3,600 tokens, of which 1,000 are the reply's; two messages are kept as they are.
-const SMALL: &str = r#"
-[context]
-window_tokens = 3600
+/// Two messages are kept as they are, and the rest of the prompt is short. More of `[context]` comes before it.
+const NARROW: &str = r#"
 keep_messages = 2
 prune_keep_messages = 2
 [agent]
@@ -31,6 +29,8 @@ trusted_output = true
 description = "Shows a file."
 command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]
 parameters = { name = "Which." }
+"#;
+const CODE: &str = r#"
 [tools.code]
 sandbox = false
 trusted_output = true
@@ -42,12 +42,17 @@ fn sums_up(asked: &Asked) -> bool {
     asked.system().starts_with("You sum up")
 }
 
-async fn house(summary_secs: u32) -> House {
-    let settings = SMALL.replace("[agent]", &format!("summary_timeout_secs = {summary_secs}\n[agent]"));
-    let mut house = House::with(&settings).await;
+/// A household with a window of so many tokens, of which 1,000 are the reply's, and with files that fill it.
+pub(crate) async fn narrow(window_tokens: u32, context: &str, more: &str) -> House {
+    let house = House::with(&format!("[context]\nwindow_tokens = {window_tokens}\n{context}{NARROW}{more}")).await;
     for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
         std::fs::write(house.path(name), format!("file {name}: {}", "word ".repeat(WORDS))).unwrap();
     }
+    house
+}
+
+async fn house(summary_secs: u32) -> House {
+    let mut house = narrow(3600, &format!("summary_timeout_secs = {summary_secs}"), CODE).await;
     house.telegram.group(HALL, &[]);
     house.start().await;
     house

@@ -1,4 +1,4 @@
-//! Documents that people send: read behind walls, and kept in the workspace for programs (rows C6, F2).
+//! Documents that people send: read in the sandbox, and kept in the workspace for programs (rows C6, F2).
 
 use std::io::{Cursor, Write as _};
 

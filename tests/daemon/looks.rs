@@ -8,12 +8,11 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Html;
 use serde_json::json;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, House, OWNER};
 use hob_testkit::process::hob;
+use hob_testkit::served::Served;
 
 /// A check that says what the test has written; `pay` leaves a line.
 const MAIL: &str = r#"
@@ -35,26 +34,15 @@ extract = false
 /// A page; it ends when dropped.
 struct Page {
     says: Arc<Mutex<String>>,
-    port: u16,
-    server: JoinHandle<()>,
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
+    served: Served,
 }
 
 impl Page {
-    #[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
     async fn start(says: &str) -> Self {
         let says = Arc::new(Mutex::new(says.to_owned()));
         let show = |State(says): State<Arc<Mutex<String>>>| async move { Html(says.lock().unwrap().clone()) };
         let router = Router::new().fallback(show).with_state(Arc::clone(&says));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { says, port, server }
+        Self { says, served: Served::start(router).await }
     }
 
     fn now_says(&self, words: &str) {
@@ -62,7 +50,7 @@ impl Page {
     }
 
     fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/news", self.port)
+        format!("{}/news", self.served.root())
     }
 }
 
@@ -117,7 +105,7 @@ async fn f1_a_check_of_the_config_spares_the_model_until_there_is_something_to_d
 #[tokio::test]
 async fn f1_a_page_that_somebody_has_watched_wakes_when_it_changes() {
     let page = Page::start("<title>News</title><p>Nothing yet.</p>").await;
-    let mut house = House::running(&format!("[web]\nallow = ['127.0.0.1:{}']", page.port)).await;
+    let mut house = House::running(&format!("[web]\nallow = ['{}']", page.served.address())).await;
     let (url, when) = (page.url(), "every year on 1 January at 9:00");
     let wish = json!({ "url": url, "when": when, "task": "Tell what is new." }).to_string();
     house.model.reply(Reply::call("watch_page", &wish));

@@ -21,25 +21,25 @@ use tokio::process::Command;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, House};
+use hob_testkit::served::Served;
 
 /// A collector that keeps what it is sent.
-#[derive(Clone, Default)]
 struct Collector {
-    taken: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
+    taken: TakenRequests,
+    served: Served,
 }
 
+type TakenRequests = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
+
 impl Collector {
-    /// Serves, and gives its address.
-    async fn start(&self) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let routes = Routes::new().route("/v1/traces", post(Self::take)).with_state(self.clone());
-        tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        address
+    async fn start() -> Self {
+        let taken = TakenRequests::default();
+        let routes = Routes::new().route("/v1/traces", post(Self::take)).with_state(Arc::clone(&taken));
+        Self { taken, served: Served::start(routes).await }
     }
 
-    async fn take(State(collector): State<Self>, headers: HeaderMap, body: Bytes) -> StatusCode {
-        collector.taken.lock().unwrap().push((headers, body));
+    async fn take(State(taken): State<TakenRequests>, headers: HeaderMap, body: Bytes) -> StatusCode {
+        taken.lock().unwrap().push((headers, body));
         StatusCode::OK
     }
 
@@ -93,11 +93,12 @@ async fn turn(house: &House) {
 }
 
 async fn traced(settings: &str) -> (House, Collector) {
-    let collector = Collector::default();
-    let address = collector.start().await;
+    let collector = Collector::start().await;
     let mut house = House::running(&format!(
-        "[telemetry]\notlp = '{address}'\nservice_name = 'household'\nheaders = {{ X-Api-Key = 'k-1234567890' }}\n{settings}"
-    )).await;
+        "[telemetry]\notlp = '{}'\nservice_name = 'household'\nheaders = {{ X-Api-Key = 'k-1234567890' }}\n{settings}",
+        collector.served.root()
+    ))
+    .await;
     turn(&house).await;
     assert!(house.stop().await.success());
     (house, collector)

@@ -2,38 +2,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::context::narrow;
 use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
 use hob_testkit::house::{ADA, House};
 
-/// Words of a file that fill an eighth of the window.
-const WORDS: usize = 500;
-/// 3,600 tokens, of which 1,000 are the reply's.
-const SMALL: &str = r#"
-[context]
-window_tokens = 3200
-keep_messages = 2
-prune_keep_messages = 2
-[agent]
-system_prompt = "You are Hob."
-persona = "narrow"
-iterations_max = 20
-[personas.narrow]
-modules = ["commands", "journal", "time"]
-[tools.show]
-sandbox = false
-trusted_output = true
-description = "Shows a file."
-command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]
-parameters = { name = "Which." }
-"#;
 const FILES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
 async fn house(context: &str, more: &str) -> House {
-    let settings = SMALL.replace("[agent]", &format!("{context}\n[agent]"));
-    let mut house = House::with(&format!("{settings}{more}")).await;
-    for name in FILES {
-        std::fs::write(house.path(name), format!("file {name}: {}", "word ".repeat(WORDS))).unwrap();
-    }
+    let mut house = narrow(3200, context, more).await;
     house.start().await;
     house
 }

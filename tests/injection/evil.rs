@@ -1,7 +1,5 @@
 //! A server of strangers: it has pages with payloads, and counts whatever else reaches it.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -10,9 +8,8 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::IntoResponse;
+use hob_testkit::served::Served;
 use serde_json::json;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
 /// What is searched for, before a payload's id.
 pub(crate) const NEWS: &str = "news";
@@ -28,23 +25,15 @@ struct World {
 pub(crate) struct HostileServer {
     world: Arc<Mutex<World>>,
     pub(crate) url: String,
-    server: JoinHandle<()>,
-}
-
-impl Drop for HostileServer {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
+    _served: Served,
 }
 
 impl HostileServer {
     pub(crate) async fn start() -> Self {
         let world = Arc::new(Mutex::new(World::default()));
         let router = Router::new().fallback(serve).with_state(Arc::clone(&world));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { world, url, server }
+        let served = Served::start(router).await;
+        Self { world, url: served.root(), _served: served }
     }
 
     pub(crate) fn page(&self, path: &str, kind: &'static str, body: &str) {

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use hob_agent::machine::accepted_input::{AcceptedInput, RunKind, SteeringMessage};
+use hob_agent::machine::accepted_input::{AcceptedInput, SteeringMessage};
 use hob_agent::machine::agents::ChildEnd;
-use hob_agent::machine::digest::Digest;
 use hob_agent::machine::event::{Event, RunEnd, ToolOutcome};
 use hob_agent::machine::ledger::Ledger;
 use hob_agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
 use hob_agent::machine::question::Answer;
 use hob_agent::machine::run_start::{
-    Billing, ContextBudget, FixedTokens, IterationLimits, ModelBill, PastMessage, PastRole, RequestContext,
-    RulesEdition, RunPersona, RunStart,
+    Billing, ContextBudget, FixedTokens, ModelBill, PastMessage, PastRole, RequestContext, RunPersona, RunStart,
 };
 use hob_agent::machine::stop::{BudgetStop, CancelReason, QuotaScope, QuotaStop};
+use hob_agent::machine::testkit::{self, finished};
 use hob_core::domain::agents::Mission;
 use hob_core::domain::ids::{CallId, FileId, InboundId, RunId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
@@ -27,7 +26,6 @@ use hob_core::policy::budget::{CapPeriod, CapScope};
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, MediaType, Picture, Pictures, ReplyPart, Sealed, StopReason, ToolCall, Usage};
 use hob_model::price::{Rate, Rates};
-use jiff::Timestamp;
 
 /// A run by name, its causes, and how it ends.
 pub(crate) struct RecordedStory {
@@ -399,23 +397,13 @@ fn panicked() -> Vec<Event> {
 }
 
 pub(crate) fn accepted() -> Event {
-    let conversation = Conversation {
-        channel: ChannelKind::Telegram,
-        account: "default".to_owned(),
-        chat: "77".to_owned(),
-        thread: None,
-    };
+    let usual = testkit::accepted();
+    let conversation = Conversation { chat: "77".to_owned(), ..usual.destination.conversation.clone() };
     Event::Accepted(AcceptedInput {
         inbound: InboundId(3),
         principal: anna(),
         destination: Destination { conversation, reply_to: Some("12".to_owned()) },
-        text: "hello".to_owned(),
-        order: RunKind::Answer,
-        agent: None,
-        taint: Taint::default(),
-        pictures: Pictures::default(),
-        around: None,
-        undo: None,
+        ..usual
     })
 }
 
@@ -423,36 +411,15 @@ fn anna() -> Principal {
     Principal { user: UserId(1), name: "Anna".to_owned(), role: Role::Owner, trust: Trust::Trusted }
 }
 
-fn system(edition: u8) -> Digest {
-    Digest::of("system1", &[&[edition]])
-}
-
 fn begun() -> Event {
+    let usual = testkit::begun();
     Event::Begun(Box::new(RunStart {
-        context: RequestContext {
-            system: system(1),
-            tools: Digest::of("text1", &[b"tools"]),
-            tail: Digest::of("text1", &[b"tail"]),
-            history_from: 1,
-            history_through: 4,
-            chars: 4_000,
-        },
-        limits: IterationLimits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
+        context: RequestContext { history_through: 4, chars: 4_000, ..usual.context.clone() },
         models: vec!["home/small".to_owned(), "far/large".to_owned()],
         idempotent_tools: vec!["recall".to_owned()],
-        rules: RulesEdition::default(),
         billing: Billing::default(),
         policy: None,
-        tools: BTreeMap::new(),
-        granted: Vec::new(),
-        past: Vec::new(),
-        room: ContextBudget::default(),
-        persona: None,
-        notebook: None,
-        recalled: Vec::new(),
-        taint: Taint::default(),
-        sees: false,
-        at: Timestamp::UNIX_EPOCH,
+        ..usual
     }))
 }
 
@@ -477,10 +444,6 @@ fn fails(class: ErrorClass, retry_after_ms: Option<u64>) -> Event {
     Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms, pictures: false }
 }
 
-fn finished(call: &str, outcome: ToolOutcome) -> Event {
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None, draft: None, undo: None }
-}
-
 fn text(call: &str, text: &str, is_error: bool) -> Event {
     finished(call, ToolOutcome::Text { text: text.to_owned(), is_error })
 }
@@ -500,5 +463,5 @@ fn steered(text: &str) -> Event {
 }
 
 fn resumed(edition: u8) -> Event {
-    Event::Resumed { system: system(edition) }
+    Event::Resumed { system: testkit::system(edition) }
 }

@@ -1,6 +1,5 @@
 //! The Anthropic dialect, and the exchange that it shares with others, against a strict fake.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod broken;
 
 use hob_core::domain::choices::Effort;
@@ -17,6 +16,7 @@ use hob_testkit::dialect::{self, Shown, asking_plainly as asking, through};
 use hob_testkit::fake_anthropic::params::breakpoints;
 use hob_testkit::fake_anthropic::{Asked, FakeAnthropic, Reply, Script};
 use hob_testkit::histories::{histories, switched, trimmed};
+use hob_testkit::served::Served;
 use hob_testkit::stream::Gate;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -278,12 +278,9 @@ async fn a_model_is_looked_up_without_a_call() {
     assert_eq!(checked("claude-haiku-4-5").await.unwrap_err().class, ErrorClass::Auth);
     assert_eq!(fake.requests().len(), 0);
     let page = axum::Router::new().fallback(async || axum::response::Html("<p>Please log in"));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let portal = format!("http://{}", listener.local_addr().unwrap());
-    let server = tokio::spawn(async move { axum::serve(listener, page).await.unwrap() });
-    let error = provider_at(&portal).check().await.unwrap_err();
+    let portal = Served::start(page).await;
+    let error = provider_at(&portal.root()).check().await.unwrap_err();
     assert!(error.message.starts_with("There is a web page"), "{error}");
-    server.abort();
     let error = provider_at("http://127.0.0.1:1").check().await.unwrap_err();
     insta::assert_snapshot!(error, @"127.0.0.1 cannot be reached: is the network up, is it running?");
 }

@@ -9,7 +9,9 @@ use hob_model::message::{Completion, Image, MediaType, Message, StopReason, Usag
 use hob_model::ollama::Ollama;
 use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice};
 use hob_model::settings::{Deadlines, Settings, Tuning};
-use hob_testkit::dialect::{self, answered, any_message, asking, heard, let_go, stalled, through};
+use hob_testkit::dialect::{
+    self, answered, any_message, asking, converse, heard, is_growing, let_go, stalled, through,
+};
 use hob_testkit::fake_ollama::{self, FakeOllama, Model, Script};
 use hob_testkit::histories;
 use hob_testkit::scripted::Answer;
@@ -297,17 +299,10 @@ async fn the_next_request_begins_with_the_last_one() {
     fake.says(Script::default().thinks("hm").call("look", &json!({"at": "x"})).finish("stop"));
     fake.says(Script::default().words("Seen.").finish("stop"));
     fake.says(Script::default().words("Bye.").finish("stop"));
-    let provider = provider(&fake);
-    let mut history = vec![Message::user("Hi")];
-    for next in [None, Some("More"), None] {
-        let completion = provider.complete(&asking(history.clone()), &NoSink).await.unwrap();
-        history = answered(history, &completion, next);
-    }
+    converse(&provider(&fake)).await;
     let requests = fake.requests();
-    let messages = |at: usize| -> Vec<Value> { requests[at].body["messages"].as_array().unwrap().clone() };
-    for (before, after) in [(messages(0), messages(1)), (messages(1), messages(2))] {
-        assert_eq!(after[..before.len()], before);
-    }
+    let messages: Vec<_> = requests.iter().map(|asked| asked.body["messages"].as_array().unwrap()).collect();
+    assert!(messages.len() == 3 && is_growing(&messages), "{messages:?}");
 }
 
 proptest! {

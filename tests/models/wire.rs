@@ -1,7 +1,6 @@
 //! What the dialects put on the wire, for histories much worse than any that Hob writes: the validators of the published
 //! rules, which know nothing of the dialects, take it.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
@@ -21,11 +20,11 @@ use hob_model::responses::Responses;
 use hob_model::settings::{Settings, Tuning};
 use hob_testkit::dialect::{asking, settings};
 use hob_testkit::histories::{MODELS, histories, switched};
+use hob_testkit::served::Served;
 use hob_testkit::validate;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
-use tokio::net::TcpListener;
 
 const GEMINI: &str = "gemini-3-pro-preview";
 /// What Ollama tells of a model when it is asked before the first call.
@@ -33,7 +32,7 @@ const SHOWN: &str = r#"{"capabilities":["completion","tools","thinking","vision"
     "model_info":{"general.architecture":"q","q.context_length":32768}}"#;
 
 /// A server that keeps what it is asked and answers nothing of use.
-async fn recorder() -> (String, Arc<Mutex<Vec<Bytes>>>) {
+async fn recorder() -> (Served, Arc<Mutex<Vec<Bytes>>>) {
     let bodies: Arc<Mutex<Vec<Bytes>>> = Arc::default();
     let kept = Arc::clone(&bodies);
     let router = Router::new().fallback(async move |uri: Uri, body: Bytes| {
@@ -43,10 +42,7 @@ async fn recorder() -> (String, Arc<Mutex<Vec<Bytes>>>) {
         kept.lock().unwrap().push(body);
         (StatusCode::BAD_REQUEST, "{}")
     });
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let root = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    (root, bodies)
+    (Served::start(router).await, bodies)
 }
 
 type Validator = fn(&Value) -> Result<(), String>;
@@ -85,9 +81,9 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (root, bodies) = recorder().await;
+            let (server, bodies) = recorder().await;
             let tuning = Tuning { effort, ..Tuning::default() };
-            let (provider, validator) = dialect(label, api, Settings { tuning, sees_images, ..settings(&root, "") });
+            let (provider, validator) = dialect(label, api, Settings { tuning, sees_images, ..settings(&server.root(), "") });
             let request = Request { stable: messages.len(), tool_choice, ..asking(messages) };
             prop_assert!(provider.complete(&request, &NoSink).await.is_err(), "the server refuses all");
             let bodies = bodies.lock().unwrap();

@@ -1,7 +1,5 @@
 //! Logins at MCP servers: an owner's link, and the browser that comes back to the page.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -15,6 +13,7 @@ use serde_json::{Value, json};
 use crate::browser::{Browser, house, root};
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::served::Served;
 
 /// A server that issues its tokens itself.
 async fn answer(State(own): State<Arc<str>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
@@ -49,16 +48,13 @@ fn called(body: &Bytes) -> Response {
 }
 
 /// A household with such a server, which has asked for a login.
-async fn asked() -> (House, Browser) {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let own: Arc<str> = format!("http://{}", listener.local_addr().unwrap()).into();
-    let server = format!("[mcp.s]\nurl = '{own}/mcp'\ntrusted_output = true\napproval = 'never'\n");
-    let app = Router::new().fallback(answer).with_state(own);
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+async fn asked() -> (House, Browser, Served) {
+    let served = Served::knowing_its_root(|own| Router::new().fallback(answer).with_state(Arc::<str>::from(own))).await;
+    let server = format!("[mcp.s]\nurl = '{}/mcp'\ntrusted_output = true\napproval = 'never'\n", served.root());
     let mut house = house(&server).await;
     house.hob().until_log("mcp.needs_login").await;
     let browser = Browser::new(&root(&mut house).await);
-    (house, browser)
+    (house, browser, served)
 }
 
 /// What was said last, of so many messages.
@@ -68,7 +64,7 @@ async fn last(house: &House, person: i64, count: usize) -> String {
 
 #[tokio::test]
 async fn an_owner_logs_in_in_private_and_the_browser_comes_back_to_the_page_once() {
-    let (mut house, browser) = asked().await;
+    let (mut house, browser, _served) = asked().await;
     house.say(OWNER, "/status");
     assert!(last(&house, OWNER, 1).await.contains("\nmcp s: needs a login: hob mcp login s\n"));
     house.say(ADA, "/login s");
@@ -97,7 +93,7 @@ async fn an_owner_logs_in_in_private_and_the_browser_comes_back_to_the_page_once
 
 #[tokio::test]
 async fn an_owner_may_send_where_the_browser_ended_up() {
-    let (mut house, _browser) = asked().await;
+    let (mut house, _browser, _served) = asked().await;
     house.say(OWNER, "/login s http://127.0.0.1:8787/mcp/callback?code=c&state=x");
     let told = last(&house, OWNER, 1).await;
     assert_eq!(told, "I am not logged in at s: nobody has begun a login at s, or it is over: begin again.");

@@ -17,24 +17,13 @@ use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 use ring::rand::SystemRandom;
 use ring::signature::{self, ECDSA_P256_SHA256_FIXED};
 use serde_json::{Value, json as object};
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use crate::browser::{Browser, house};
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::House;
+use hob_testkit::house::{House, PAYS};
 use hob_testkit::process::within;
-
-/// A tool that is asked about.
-const PAYS: &str = r#"
-[tools.pay]
-sandbox = false
-trusted_output = true
-description = "Pays."
-command = ["/bin/sh", "-c", 'echo paid "$1"', "sh", "{to}"]
-parameters = { to = "Whom." }
-approval = "ask"
-"#;
+use hob_testkit::served::Served;
 
 /// What a push service was sent.
 struct Post {
@@ -45,16 +34,16 @@ struct Post {
 
 /// A push service.
 struct Service {
-    port: u16,
+    served: Served,
     posts: mpsc::UnboundedReceiver<Post>,
     /// What it answers next; 201 if nothing is said. 0: it never answers.
     answers: Arc<Mutex<Vec<u16>>>,
 }
 
-type Desk = (mpsc::UnboundedSender<Post>, Arc<Mutex<Vec<u16>>>);
+type ServiceState = (mpsc::UnboundedSender<Post>, Arc<Mutex<Vec<u16>>>);
 
 async fn take(
-    State((posts, answers)): State<Desk>,
+    State((posts, answers)): State<ServiceState>,
     Path(to): Path<String>,
     headers: HeaderMap,
     body: Bytes,
@@ -71,24 +60,20 @@ async fn take(
 }
 
 impl Service {
-    #[expect(clippy::disallowed_methods, reason = "a fake's task ends with its test")]
     async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
         let (sender, posts) = mpsc::unbounded_channel();
         let answers = Arc::new(Mutex::new(Vec::new()));
         let routes = Router::new().route("/push/{to}", post(take)).with_state((sender, Arc::clone(&answers)));
-        tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        Self { port, posts, answers }
+        Self { served: Served::start(routes).await, posts, answers }
     }
 
     fn origin(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        self.served.root()
     }
 
     /// The settings of a house whose operator opens this place.
     fn opened(&self, more: &str) -> String {
-        format!("[web]\nallow = ['127.0.0.1:{}']\n{more}", self.port)
+        format!("[web]\nallow = ['{}']\n{more}", self.served.address())
     }
 
     async fn next(&mut self) -> Post {
@@ -97,7 +82,7 @@ impl Service {
 }
 
 /// The side of a browser that opens what it is sent.
-struct Ear {
+struct PushedBrowser {
     key: EphemeralPrivateKey,
     public: Vec<u8>,
     auth: [u8; 16],
@@ -117,7 +102,7 @@ fn derived(salt: &[u8], input: &[u8], info: &[&[u8]], length: usize) -> Vec<u8> 
     out
 }
 
-impl Ear {
+impl PushedBrowser {
     fn new() -> Self {
         let key = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new()).unwrap();
         let public = key.compute_public_key().unwrap().as_ref().to_vec();
@@ -151,8 +136,8 @@ impl Ear {
     }
 }
 
-async fn listening(house: &mut House, service: &Service, name: &str) -> (Browser, Ear) {
-    let (browser, ear) = (Browser::entered(house).await, Ear::new());
+async fn listening(house: &mut House, service: &Service, name: &str) -> (Browser, PushedBrowser) {
+    let (browser, ear) = (Browser::entered(house).await, PushedBrowser::new());
     // A browser needs the key before its push service gives it an address.
     assert_eq!(browser.get("/api/push").await["told"], false);
     let endpoint = format!("{}/push/{name}", service.origin());
@@ -192,7 +177,7 @@ async fn f8_a_browser_is_told_that_something_waits_and_nothing_of_it() {
     house.restart().await;
     let browser = browser.at(crate::browser::root(&mut house).await);
     assert_eq!(browser.get("/api/push").await["key"], key["key"]);
-    let ear = Ear::new();
+    let ear = PushedBrowser::new();
     assert_eq!(ear.listens(&browser, &format!("{}/push/b", service.origin())).await, StatusCode::NO_CONTENT);
     house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
     browser.say("bills", "m2", "Pay Bob.").await;
@@ -268,7 +253,7 @@ async fn f8_who_logs_out_is_told_no_more() {
 async fn f8_no_push_goes_where_hob_does_not_go() {
     let mut service = Service::start().await;
     let mut house = house("").await;
-    let (browser, ear) = (Browser::entered(&mut house).await, Ear::new());
+    let (browser, ear) = (Browser::entered(&mut house).await, PushedBrowser::new());
     browser.get("/api/push").await;
     for bad in [
         format!("{}/push/a", service.origin()),
@@ -278,7 +263,7 @@ async fn f8_no_push_goes_where_hob_does_not_go() {
         assert_eq!(ear.listens(&browser, &bad).await, StatusCode::UNPROCESSABLE_ENTITY, "{bad}");
     }
     // By its address alone nobody sees that it leads into the house: who sends does.
-    let inward = format!("https://127.0.0.1:{}/push/a", service.port);
+    let inward = format!("https://{}/push/a", service.served.address());
     assert_eq!(ear.listens(&browser, &inward).await, StatusCode::NO_CONTENT);
     house.model.otherwise(|_| Reply::text("Yes."));
     browser.say("k", "m1", "Well?").await;

@@ -3,13 +3,13 @@
 //! [`rows`] is pure and decides; [`mod@write`] stores, in the transaction of the events themselves.
 
 pub mod agents;
-pub mod attribution;
+pub(crate) mod attribution;
 pub mod buttons;
 pub(crate) mod event_rows;
 pub mod failure;
-pub mod memories;
+pub(crate) mod memories;
 pub mod owner_questions;
-pub mod question_attachment;
+pub(crate) mod question_attachment;
 pub mod resolved_questions;
 pub mod write;
 

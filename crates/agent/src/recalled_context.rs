@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::machine::run_start::RecallRecord;
-use hob_core::domain::memory::Leg;
+use hob_core::domain::memory::RecallCause;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::text::{cut_trimmed, inert};
 use hob_memory::facts::rivals::FactConflict;
@@ -173,7 +173,7 @@ fn memory_record(fragment: &Fragment) -> RecallRecord {
 fn answer_record(answer: &PastAnswer) -> RecallRecord {
     let (message, score) = (Some(answer.message), thousandths(answer.score));
     let parts = BTreeMap::from([(RecallRecord::WORDS.to_owned(), score)]);
-    RecallRecord { memory: None, fact: None, answer: message, leg: Leg::Answer, score, parts, ask: false }
+    RecallRecord { memory: None, fact: None, answer: message, leg: RecallCause::Answer, score, parts, ask: false }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "scores are small, and a cast of a number that is none gives zero")]
@@ -248,7 +248,7 @@ mod tests {
             text: text.to_owned(),
             before: None,
             at: "2026-05-02T23:30:00Z".parse().unwrap(),
-            leg: Leg::Relevance,
+            leg: RecallCause::Relevance,
             score: 0.7314,
             taint: Taint::default(),
             parts: vec![("words", 0.5), ("meaning", 0.2314)],
@@ -268,7 +268,7 @@ mod tests {
             facts: vec![fact(3, "sister", "Anna, lives in Bergen"), fact(4, "bins", "on Tuesday")],
             rivals: vec![rivals],
             salient: vec![Fragment {
-                leg: Leg::Salience,
+                leg: RecallCause::Salience,
                 parts: vec![("pinned", 1.0)],
                 ..fragment(7, "Ada", "No nuts.")
             }],
@@ -305,7 +305,7 @@ mod tests {
             memory: Some(MemoryId(id)),
             fact: None,
             answer: None,
-            leg: Leg::Relevance,
+            leg: RecallCause::Relevance,
             score: 731,
             parts: parts.clone(),
             ask: false,
@@ -315,12 +315,12 @@ mod tests {
         let other = RecallRecord::of_fact(FactId(4), 500);
         let rival = RecallRecord { ask: true, ..RecallRecord::of_fact(FactId(6), 0) };
         let pinned = BTreeMap::from([("pinned".to_owned(), 1_000)]);
-        let pinned = RecallRecord { leg: Leg::Salience, parts: pinned, ..memory(7) };
+        let pinned = RecallRecord { leg: RecallCause::Salience, parts: pinned, ..memory(7) };
         let said = BTreeMap::from([("words".to_owned(), 500)]);
         let said = RecallRecord {
             memory: None,
             answer: Some(MessageId(30)),
-            leg: Leg::Answer,
+            leg: RecallCause::Answer,
             score: 500,
             parts: said,
             ..memory(0)

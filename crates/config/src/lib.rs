@@ -7,8 +7,8 @@
 //! well as `config.example.toml`, `docs/config.md` and the editors' schema follow from it.
 
 pub mod accounts;
-pub mod agent;
-pub mod approvals;
+pub(crate) mod agent;
+pub(crate) mod approvals;
 pub mod backup;
 pub mod budget;
 pub mod change;
@@ -51,20 +51,21 @@ pub mod problem;
 pub mod provider;
 pub mod quotas;
 mod redacted_text;
-pub mod reference_page;
+#[cfg(test)]
+mod reference_page;
 pub mod remarks;
-pub mod renamed_keys;
+pub(crate) mod renamed_keys;
 mod sandbox_keys;
 pub mod schedule;
 pub mod schema;
-pub mod secret_reference;
+pub(crate) mod secret_reference;
 pub mod secrets;
 mod shape;
 pub mod show;
-pub mod skills;
+pub(crate) mod skills;
 pub mod slack;
 pub mod speech;
-pub mod state;
+pub(crate) mod state;
 pub mod switched_off;
 pub mod telegram;
 pub mod telemetry;

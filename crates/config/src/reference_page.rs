@@ -17,7 +17,7 @@ says the same as a file that can be copied from. `hob config check` says what is
 ";
 
 /// The text of `docs/config.md`.
-pub fn page() -> String {
+pub(crate) fn page() -> String {
     let mut out = HEAD.to_owned();
     sections(&mut out, "", &shape::of::<Config>());
     out

@@ -34,7 +34,7 @@ pub struct ScheduleConfig {
     #[schemars(length(min = 1, max = 4000), example = &"Tell what is on today.")]
     pub task: String,
     /// A command that looks first whether there is something to do, so that no model need be asked: the program and its
-    /// arguments, behind the sandbox's walls. Its last line is `NO_WORK`, or `{"wakeAgent": true}` after what there is to
+    /// arguments, in the sandbox. Its last line is `NO_WORK`, or `{"wakeAgent": true}` after what there is to
     /// know; docs/schedules.md.
     #[serde(default)]
     #[schemars(length(max = 100), example = ["./new-mail.sh", "inbox"])]

@@ -21,7 +21,7 @@ const MOUNTS: [&str; 2] = ["/run/secrets", "/var/run/secrets"];
 
 /// A secret that stands elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reference {
+pub(crate) enum Reference {
     /// The content of a file.
     File(PathBuf),
     /// A credential that systemd hands over.
@@ -42,7 +42,7 @@ impl fmt::Display for Reference {
 
 impl Reference {
     /// What the text of a secret key refers to; none: it is the secret.
-    pub fn of(text: &str) -> Option<Self> {
+    pub(crate) fn of(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         match kind {
             "file" => Some(Self::File(rest.into())),

@@ -29,7 +29,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod thread;
-pub mod verify;
+pub(crate) mod verify;
 mod watch;
 
 use std::sync::Arc;

@@ -31,17 +31,17 @@ type NoPtr = NoCache<std::net::IpAddr, RecordSet<Box<str>>>;
 /// The DNS cannot be asked on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("signatures cannot be checked: {0}")]
-pub struct DnsError(String);
+pub(crate) struct DnsError(String);
 
 /// Checks signatures.
-pub struct Verifier {
+pub(crate) struct Verifier {
     dns: MessageAuthenticator,
     records: DnsCache,
 }
 
 /// What the DNS said, until it may have changed.
 #[derive(Default)]
-pub struct DnsCache(Mutex<HashMap<Box<str>, (Txt, std::time::Instant)>>);
+pub(crate) struct DnsCache(Mutex<HashMap<Box<str>, (Txt, std::time::Instant)>>);
 
 impl Verifier {
     /// One that asks whom this machine asks.
@@ -56,13 +56,13 @@ impl Verifier {
     ///
     /// # Errors
     /// When the machine names no server.
-    pub fn with(records: DnsCache) -> Result<Self, DnsError> {
+    pub(crate) fn with(records: DnsCache) -> Result<Self, DnsError> {
         let dns = MessageAuthenticator::new_system_conf().map_err(|error| DnsError(error.to_string()))?;
         Ok(Self { dns, records })
     }
 
     /// Whether a letter's signatures show that it is from `domain`.
-    pub async fn proof(&self, raw: &[u8], domain: &str) -> SenderProof {
+    pub(crate) async fn proof(&self, raw: &[u8], domain: &str) -> SenderProof {
         let nobody = |why: &str| SenderProof::Nobody { why: why.to_owned() };
         match tokio::time::timeout(DEADLINE, self.check(raw, domain)).await {
             Ok(Ok(())) => SenderProof::Platform,

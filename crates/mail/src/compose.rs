@@ -19,7 +19,7 @@ const REFERENCES_MAX: usize = 20;
 
 /// What is to be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Draft {
+pub(crate) struct Draft {
     pub to: Vec<String>,
     /// Who gets a copy.
     pub cc: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Draft {
 }
 
 #[derive(Debug, Clone)]
-pub struct ReadyLetter {
+pub(crate) struct ReadyLetter {
     /// Its Message-ID, without `<>`.
     pub message_id: String,
     /// From whom and to whom it goes.
@@ -39,7 +39,7 @@ pub struct ReadyLetter {
 }
 
 /// The Message-ID that a call's letter has at each attempt, so that it is known again: fixed by what was asked about.
-pub fn message_id(call: &str, arguments: &str, settings: &Settings) -> String {
+pub(crate) fn message_id(call: &str, arguments: &str, settings: &Settings) -> String {
     let sum = Sha256::digest(format!("{}\n{call}\n{arguments}", settings.address));
     let sum: String = sum.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     format!("{sum}.mail@{}", settings.domain())
@@ -49,7 +49,7 @@ pub fn message_id(call: &str, arguments: &str, settings: &Settings) -> String {
 ///
 /// # Errors
 /// When an address is none, or the letter cannot be made.
-pub fn compose(
+pub(crate) fn compose(
     draft: &Draft,
     answered: Option<&Letter>,
     message_id: String,

@@ -12,7 +12,7 @@ use hob_email::connect::{MailboxError, with_deadline};
 
 /// What is to be done with a letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FilingRequest {
+pub(crate) struct FilingRequest {
     /// The folder that it goes to.
     pub to: Option<String>,
     /// Whether it is read.
@@ -23,7 +23,7 @@ pub struct FilingRequest {
 
 /// What was done, with what would be needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FiledLetter {
+pub(crate) struct FiledLetter {
     pub was: LetterId,
     /// Where it went.
     pub moved: Option<MovedLetter>,
@@ -33,7 +33,7 @@ pub struct FiledLetter {
 
 /// Where a letter went.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MovedLetter {
+pub(crate) struct MovedLetter {
     pub folder: String,
     /// Its new id, if the server tells.
     pub now: Option<LetterId>,
@@ -45,7 +45,7 @@ pub struct MovedLetter {
 ///
 /// # Errors
 /// When the letter or the folder is not there, or the server refuses.
-pub async fn file(account: &Account, id: &LetterId, filing: &FilingRequest) -> Result<FiledLetter, MailError> {
+pub(crate) async fn file(account: &Account, id: &LetterId, filing: &FilingRequest) -> Result<FiledLetter, MailError> {
     let mut turn = account.turn().await?;
     let to = match &filing.to {
         Some(named) => Some(account.folder(&mut turn, named).await?.name),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Where a letter lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LetterId {
+pub(crate) struct LetterId {
     /// The account's name.
     pub account: String,
     /// The folder's, as people read it.
@@ -20,7 +20,7 @@ pub struct LetterId {
 /// It is the id of no letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("that is no letter's id: take one from mail_search, as it stands there")]
-pub struct NoLetterId;
+pub(crate) struct NoLetterId;
 
 impl fmt::Display for LetterId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

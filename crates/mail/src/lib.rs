@@ -6,13 +6,13 @@
 
 pub mod account;
 pub mod audience;
-pub mod compose;
-pub mod file;
+pub(crate) mod compose;
+pub(crate) mod file;
 pub mod folders;
-pub mod letter_id;
+pub(crate) mod letter_id;
 pub mod login;
-pub mod read;
-pub mod search;
-pub mod send;
+pub(crate) mod read;
+pub(crate) mod search;
+pub(crate) mod send;
 pub mod settings;
 pub mod tools;

@@ -34,7 +34,7 @@ pub(crate) fn written(mailbox: &Mailbox) -> String {
 ///
 /// # Errors
 /// When it is not there, or the server does not show it.
-pub async fn read(account: &Account, id: &LetterId) -> Result<Letter, MailError> {
+pub(crate) async fn read(account: &Account, id: &LetterId) -> Result<Letter, MailError> {
     let mut turn = account.turn().await?;
     let letter = letter_of(account, &mut turn, id).await?;
     turn.end();
@@ -61,7 +61,11 @@ pub(crate) async fn letter_of(
 ///
 /// # Errors
 /// When it is not there, or is too big.
-pub async fn file(account: &Account, id: &LetterId, number: usize) -> Result<(Letter, Attachment, Vec<u8>), MailError> {
+pub(crate) async fn file(
+    account: &Account,
+    id: &LetterId,
+    number: usize,
+) -> Result<(Letter, Attachment, Vec<u8>), MailError> {
     let mut turn = account.turn().await?;
     let letter = letter_of(account, &mut turn, id).await?;
     let wanted = number.checked_sub(1).and_then(|index| letter.files.get(index)).cloned();
@@ -81,7 +85,7 @@ pub(crate) fn gone(id: &LetterId) -> MailError {
 }
 
 /// The letter in words.
-pub fn told(letter: &Letter, id: &LetterId, zone: &TimeZone) -> String {
+pub(crate) fn told(letter: &Letter, id: &LetterId, zone: &TimeZone) -> String {
     let mut lines = Vec::new();
     let mut people = |head: &str, all: &[Mailbox]| {
         if !all.is_empty() {

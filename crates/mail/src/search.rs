@@ -11,7 +11,7 @@ use hob_email::command::{FetchedItem, fetch, search_in_parts};
 use hob_email::connect::{self, with_deadline};
 use hob_email::{one_line, reading};
 
-pub const PAGE: usize = 20;
+pub(crate) const PAGE: usize = 20;
 /// Of more than so many that fit, the ones that came last are put in order.
 const ORDERED_MAX: usize = 5_000;
 /// So much of these lines is fetched: whoever writes a letter can make them as long as they like.
@@ -21,7 +21,7 @@ const LINE_CHARS_MAX: usize = 150;
 
 /// What is looked for; all of it must be true of a letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
+pub(crate) struct Query {
     /// Within name or address of whoever wrote it.
     pub from: Option<String>,
     /// Within its subject.
@@ -37,7 +37,7 @@ pub struct Query {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundLetter {
+pub(crate) struct FoundLetter {
     pub id: LetterId,
     /// When it came, in UTC.
     pub came: String,
@@ -51,7 +51,7 @@ pub struct FoundLetter {
 
 /// A page of what was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SearchPage {
+pub(crate) struct SearchPage {
     /// The folder's name.
     pub folder: String,
     /// How many fit.
@@ -98,7 +98,12 @@ impl Query {
 ///
 /// # Errors
 /// When the folder is not there, or the server does not let it be looked through.
-pub async fn search(account: &Account, folder: &str, query: &Query, page: usize) -> Result<SearchPage, MailError> {
+pub(crate) async fn search(
+    account: &Account,
+    folder: &str,
+    query: &Query,
+    page: usize,
+) -> Result<SearchPage, MailError> {
     let mut turn = account.turn().await?;
     let folder = account.folder(&mut turn, folder).await?.name;
     let session = &mut turn.session;

@@ -16,7 +16,7 @@ use hob_email::connect::{MailboxError, open, with_deadline};
 
 /// What became of a letter.
 #[derive(Debug, PartialEq, Eq)]
-pub enum SendOutcome {
+pub(crate) enum SendOutcome {
     /// It went out; where its copy lies, or why there is none.
     Gone(Result<String, String>),
     /// Nothing went out.
@@ -29,7 +29,7 @@ pub enum SendOutcome {
 ///
 /// # Errors
 /// When the server does not let it be looked.
-pub async fn find(
+pub(crate) async fn find(
     account: &Account,
     role: FolderRole,
     message_id: &str,
@@ -64,7 +64,7 @@ async fn find_in(
 ///
 /// # Errors
 /// When there is none, or the server does not take it.
-pub async fn put(
+pub(crate) async fn put(
     account: &Account,
     role: FolderRole,
     letter: &ReadyLetter,
@@ -115,7 +115,7 @@ fn without_role(account: &Account, role: FolderRole) -> String {
 }
 
 /// Sends a letter: to all of its recipients, or to nobody.
-pub async fn send(account: &Account, letter: &ReadyLetter) -> SendOutcome {
+pub(crate) async fn send(account: &Account, letter: &ReadyLetter) -> SendOutcome {
     let deadline = account.settings.deadline;
     let no = |why: String| SendOutcome::Not { why };
     let mut connection = match tokio::time::timeout(deadline, given_recipients(account, letter)).await {

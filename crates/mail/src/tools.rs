@@ -1,10 +1,10 @@
 //! The tools: what the model calls, for whom, and at what risk.
 
-pub mod mail_draft;
-pub mod mail_file;
-pub mod mail_read;
-pub mod mail_search;
-pub mod mail_send;
+pub(crate) mod mail_draft;
+pub(crate) mod mail_file;
+pub(crate) mod mail_read;
+pub(crate) mod mail_search;
+pub(crate) mod mail_send;
 
 use std::sync::Arc;
 

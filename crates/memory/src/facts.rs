@@ -1,10 +1,10 @@
 //! Facts: what is known, what it was before, and what contradicts it.
 //!
 //! Never: a value that gets lost. What no longer holds is superseded, and stays.
-//! Start at [`ToldFact`]; the rules are [`decide`]'s.
+//! Start at [`ToldFact`]; the rules are `decide`'s.
 
-pub mod decide;
-pub mod equivalence;
+pub(crate) mod decide;
+pub(crate) mod equivalence;
 pub mod keep;
 pub mod relevance;
 pub mod rivals;

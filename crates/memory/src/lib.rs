@@ -16,7 +16,7 @@ pub mod importance;
 pub mod item;
 pub mod keep;
 pub mod model_lookups;
-pub mod passage;
+pub(crate) mod passage;
 pub mod people;
 pub mod rank;
 pub mod recall;

@@ -8,11 +8,11 @@ use hob_store::error::StoreError;
 use hob_store::memories::{self, MemoryWithContext};
 
 /// Who asked what a short answer answers.
-pub const HOB: &str = "Hob";
+pub(crate) const HOB: &str = "Hob";
 
 /// A memory as the embedder sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passage {
+pub(crate) struct Passage {
     pub memory: MemoryId,
     pub scope: Scope,
     /// Who said it, if that is known.
@@ -23,7 +23,7 @@ pub struct Passage {
 }
 
 /// The passages of the next memories after `after`, in the order of their rows.
-pub async fn passages(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Passage>, StoreError> {
+pub(crate) async fn passages(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Passage>, StoreError> {
     Ok(memories::said_after(tx, after, limit).await?.into_iter().map(of).collect())
 }
 

@@ -7,7 +7,7 @@ pub mod birthday;
 pub mod change;
 pub mod keys;
 pub mod merge;
-pub mod names;
+pub(crate) mod names;
 #[cfg(test)]
 mod tests;
 

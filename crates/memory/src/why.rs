@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::recall::SearchMode;
-use hob_core::domain::memory::Leg;
+use hob_core::domain::memory::RecallCause;
 use hob_store::recall_reasons::RecalledRow;
 
 /// What raised something that nobody asked for: it is pinned.
@@ -26,7 +26,7 @@ pub fn signals(row: &RecalledRow) -> Vec<(String, i64)> {
 
 /// How it was looked for, as far as what was found tells.
 pub fn search_mode(recalled: &[RecalledRow]) -> Option<SearchMode> {
-    let mut sought = recalled.iter().filter(|row| row.leg == Leg::Relevance).peekable();
+    let mut sought = recalled.iter().filter(|row| row.leg == RecallCause::Relevance).peekable();
     sought.peek()?;
     let by_meaning =
         |row: &RecalledRow| signals(row).iter().any(|(name, part)| name.contains(OF_MEANING) && *part != 0);

@@ -25,17 +25,17 @@ use jiff::Timestamp;
 
 use crate::error::ErrorClass;
 
-pub mod board;
+pub(crate) mod board;
 #[cfg(test)]
 mod tests;
 
 /// How many failures in a row open the breaker: a request and all of its repetitions (row E2), so that no run finds the
 /// model at rest in the middle of its own waits.
-pub const FAILURES_MAX: u32 = 4;
+pub(crate) const FAILURES_MAX: u32 = 4;
 /// The first rest.
 pub(crate) const REST_FIRST: Duration = Duration::from_secs(5);
 /// The longest rest, whatever the reason.
-pub const REST_MAX: Duration = Duration::from_secs(5 * 60);
+pub(crate) const REST_MAX: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Breaker {
@@ -91,7 +91,7 @@ pub(crate) struct CircuitOpen {
 
 /// What came of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// An answer, even if it is one that refuses this request.
     Answered,
     /// A failure that says something about the model, and the wait that was named.

@@ -26,7 +26,7 @@ const KEY_PREFIXES: &[&str] = &["sk-", "sk_", "AIza", "gsk_", "xai-", "hf_", "ak
 
 /// A refusal, as it came over HTTP.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ErrorResponse<'a> {
+pub(crate) struct ErrorResponse<'a> {
     /// The status; 0 where the error came inside a stream without one.
     pub status: u16,
     /// The header `retry-after`: seconds, or an HTTP date.

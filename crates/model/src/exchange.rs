@@ -19,9 +19,9 @@ use crate::provider::Sink;
 use crate::settings::Deadlines;
 use hob_telemetry::genai;
 
-pub mod answer;
+pub(crate) mod answer;
 pub mod endpoint;
-pub mod frame;
+pub(crate) mod frame;
 pub(crate) mod surrogates;
 
 /// How long a reply may take in all: one that never ends is given up, however lively.

@@ -4,10 +4,10 @@
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
 pub mod anthropic;
-pub mod breaker;
+pub(crate) mod breaker;
 pub mod budget_guard;
 pub mod catalog;
-pub mod classify;
+pub(crate) mod classify;
 pub mod discover;
 pub mod error;
 pub mod exchange;
@@ -27,7 +27,7 @@ pub mod openai;
 pub mod picture;
 pub mod price;
 pub mod provider;
-pub mod redacting_provider;
+pub(crate) mod redacting_provider;
 pub mod refused_parameters;
 mod reply_draft;
 pub mod responses;
@@ -35,7 +35,7 @@ mod schema;
 pub mod settings;
 pub mod sound;
 pub mod speech;
-pub mod think_filter;
+pub(crate) mod think_filter;
 pub mod tokens;
 pub mod transcription;
 pub mod unconfigured;

@@ -24,7 +24,7 @@ use crate::provider::{ModelCheck, OfferedModel, Provider, Request, Sink};
 use crate::settings::Settings;
 
 mod reply;
-pub mod traits;
+pub(crate) mod traits;
 mod wire;
 
 /// A model in an Ollama.

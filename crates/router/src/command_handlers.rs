@@ -163,7 +163,20 @@ impl Caller<'_> {
     }
 }
 
+/// What is done for a command once it is taken in, as it takes a while or must not be done twice. What comes of it is said there.
+pub(super) enum FollowUp {
+    /// The config file is read again.
+    Reload,
+    /// The last change of the workspace is taken back.
+    Undo,
+    /// It is looked up what is on.
+    Today,
+    /// Somebody logs in at an MCP server.
+    LogIn(LoginRequest),
+}
+
 /// What a command has done besides storing something.
+#[derive(Default)]
 pub(super) struct CommandOutcome {
     /// The words that answer it.
     pub(super) text: String,
@@ -175,21 +188,18 @@ pub(super) struct CommandOutcome {
     pub(super) elsewhere: Option<SessionId>,
     /// Letters of these sessions go out now.
     pub(super) released: Vec<SessionId>,
-    /// The config file is read again; what comes of it is said here.
-    pub(super) reloads: bool,
-    /// The last change of the workspace is taken back; what comes of it is said here.
-    pub(super) undoes: bool,
-    /// It is looked up what is on, and said here.
-    pub(super) today: bool,
-    /// Somebody logs in at an MCP server; what comes of it is said here.
-    pub(super) logs_in: Option<LoginRequest>,
+    pub(super) follow_up: Option<FollowUp>,
 }
 
 impl From<String> for CommandOutcome {
     fn from(text: String) -> Self {
-        let (forgotten, released) = (Vec::new(), Vec::new());
-        let (emptied, elsewhere, logs_in) = (None, None, None);
-        Self { text, forgotten, emptied, elsewhere, released, reloads: false, undoes: false, today: false, logs_in }
+        Self { text, ..Self::default() }
+    }
+}
+
+impl From<FollowUp> for CommandOutcome {
+    fn from(follow_up: FollowUp) -> Self {
+        Self { follow_up: Some(follow_up), ..Self::default() }
     }
 }
 
@@ -211,21 +221,14 @@ pub(super) async fn carry_out(
     if let Command::Pair(pair) = &command {
         return pairing::command(tx, &caller.commander(context.now), pair.as_ref()).await;
     }
-    if command == Command::Reload {
-        let reloads = CommandOutcome { reloads: true, ..CommandOutcome::from(String::new()) };
-        return Ok(for_owner_alone(caller, reloads));
-    }
-    if let Command::Login(order) = command {
-        let logs_in = CommandOutcome { logs_in: Some(order), ..CommandOutcome::from(String::new()) };
-        return Ok(for_owner_alone(caller, logs_in));
-    }
-    if command == Command::Undo {
-        // Files are moved once the command is taken in: else it could be done twice.
-        return Ok(CommandOutcome { undoes: true, ..CommandOutcome::from(String::new()) });
-    }
-    // Calendars are looked at once the command is taken in.
-    let today = command == Command::Today;
-    Ok(CommandOutcome { today, ..CommandOutcome::from(answer(tx, context, caller, command).await?) })
+    Ok(match command {
+        Command::Reload => for_owner_alone(caller, FollowUp::Reload),
+        Command::Login(order) => for_owner_alone(caller, FollowUp::LogIn(order)),
+        Command::Undo => FollowUp::Undo.into(),
+        Command::Today if context.services.agenda.is_none() => agenda::NONE.to_owned().into(),
+        Command::Today => FollowUp::Today.into(),
+        command => answer(tx, context, caller, command).await?.into(),
+    })
 }
 
 /// What a command that says no more than words says.
@@ -283,7 +286,6 @@ async fn answer(
             let changed = change::apply_change(tx, &viewer(caller), id, change, context.now).await?;
             Ok(changed.describe(did, context.now).unwrap_or_else(|refused| refused))
         }
-        Command::Today if context.services.agenda.is_none() => Ok(agenda::NONE.to_owned()),
         Command::Prompt(_) => Ok(match &context.looked.prompt {
             Some(PromptAnswer::Told(text)) => text.clone(),
             Some(PromptAnswer::Said { .. }) | None => prompts::NONE.to_owned(),
@@ -316,14 +318,14 @@ async fn answer(
 }
 
 /// What an owner alone may do, and alone. What came of it is an answer of its own, as it takes a while.
-fn for_owner_alone(caller: &Caller<'_>, done: CommandOutcome) -> CommandOutcome {
+fn for_owner_alone(caller: &Caller<'_>, done: FollowUp) -> CommandOutcome {
     if caller.principal.role < Role::Owner {
-        return CommandOutcome::from(pairing::texts::OWNERS_ONLY.to_owned());
+        pairing::texts::OWNERS_ONLY.to_owned().into()
+    } else if !caller.place.is_private() {
+        pairing::texts::NOT_HERE.to_owned().into()
+    } else {
+        done.into()
     }
-    if !caller.place.is_private() {
-        return CommandOutcome::from(pairing::texts::NOT_HERE.to_owned());
-    }
-    done
 }
 
 fn viewer(caller: &Caller<'_>) -> Viewer {

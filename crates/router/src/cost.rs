@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
-use hob_core::domain::text::grouped;
+use hob_core::domain::text::{counted, grouped};
 use hob_core::policy::budget::{Cap, CapScope};
 use hob_model::budget_guard::{BudgetGuard, CapUsage, Spender};
 use hob_store::error::StoreError;
@@ -104,8 +104,9 @@ fn show(bill: &CostReport) -> String {
         lines.push(format!("Providers' caches could not go on in {name}: {}", reasons.join(", ")));
     }
     if let Some(unpriced) = month.map(|(_, spent)| spent.unpriced).filter(|unpriced| *unpriced > 0) {
-        let (calls, are) = if unpriced == 1 { ("call", "it is") } else { ("calls", "they are") };
-        lines.push(format!("No price is known for {unpriced} {calls} in {name}: {are} not in the sums."));
+        let calls = counted(unpriced, "call", "calls");
+        let are = if unpriced == 1 { "it is" } else { "they are" };
+        lines.push(format!("No price is known for {calls} in {name}: {are} not in the sums."));
     }
     lines.join("\n")
 }
@@ -114,8 +115,7 @@ fn show(bill: &CostReport) -> String {
 pub fn with_unpriced(cost: impl std::fmt::Display, unpriced: i64) -> String {
     match unpriced {
         0 => cost.to_string(),
-        1 => format!("{cost} and 1 call of unknown price"),
-        many => format!("{cost} and {many} calls of unknown price"),
+        calls => format!("{cost} and {} of unknown price", counted(calls, "call", "calls")),
     }
 }
 
@@ -123,7 +123,6 @@ fn period(spent: &SpendTotals) -> String {
     if spent.calls == 0 {
         return "nothing".to_owned();
     }
-    let calls = if spent.calls == 1 { "call" } else { "calls" };
     let share = |tokens| percent(tokens, spent.input_tokens);
     let cached = match (share(spent.cached_tokens), share(spent.cache_write_tokens)) {
         (0, 0) => String::new(),
@@ -135,21 +134,20 @@ fn period(spent: &SpendTotals) -> String {
         share => format!(" ({share} % thinking)"),
     };
     format!(
-        "{} in {} {calls}, {} tokens read{cached}, {} written{thinking}",
+        "{} in {}, {} tokens read{cached}, {} written{thinking}",
         Money::from_nanos(spent.cost),
-        spent.calls,
+        counted(spent.calls, "call", "calls"),
         grouped(spent.input_tokens.unsigned_abs()),
         grouped(spent.output_tokens.unsigned_abs())
     )
 }
 
 fn entry(line: &BillLine) -> String {
-    let calls = if line.calls == 1 { "call" } else { "calls" };
     format!(
-        "- {}: {}, {} {calls}, {} tokens",
+        "- {}: {}, {}, {} tokens",
         line.name,
         Money::from_nanos(line.cost),
-        line.calls,
+        counted(line.calls, "call", "calls"),
         grouped(line.tokens.unsigned_abs())
     )
 }

@@ -1,7 +1,7 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
 pub mod config;
-pub mod kept_files;
+pub(crate) mod kept_files;
 mod metrics;
 mod outbox_step;
 mod records;

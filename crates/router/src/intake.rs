@@ -20,13 +20,15 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 use tracing::Instrument;
 
+use crate::agenda::TodayRequest;
 use crate::attachments::{self, ReceivedFile};
-use crate::command_handlers::CommandServices;
+use crate::command_handlers::{CommandServices, FollowUp};
 use crate::delivery::Delivery;
 use crate::intake::sender_access::{attribute_quotation, redact};
-use crate::intake::transaction::IntakeTransaction;
+use crate::intake::transaction::{FollowUpRequest, IntakeTransaction};
 use crate::lanes::Lanes;
 use crate::speech::SpeechSettings;
+use crate::undo::CommandOrigin;
 use crate::voice::{LinkedIdentity, VoiceInput};
 use crate::{memory, prompts};
 use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
@@ -185,15 +187,17 @@ impl Router {
         if taken.reschedules {
             self.alarm.notify_one();
         }
-        if taken.reloads {
-            config.services.config.request_reload(place.clone());
-        }
-        if let Some(order) = taken.undoes {
-            self.undo(&config.services.drafts, order, place).await?;
-        } else if let Some((message, order)) = taken.logs_in {
-            self.log_in(order, message, place);
-        } else if let Some((order, agenda)) = taken.today.zip(config.services.agenda.clone()) {
-            self.tell_today(agenda, order, place);
+        if let Some(FollowUpRequest { what, order }) = taken.follow_up {
+            match (what, config.services.agenda.clone()) {
+                (FollowUp::Reload, _) => config.services.config.request_reload(place),
+                (FollowUp::Undo, _) => self.undo(&config.services.drafts, order, place).await?,
+                (FollowUp::LogIn(login), _) => self.log_in(login, order.inbound, place),
+                (FollowUp::Today, Some(agenda)) => {
+                    let CommandOrigin { inbound, principal, .. } = order;
+                    self.tell_today(agenda, TodayRequest { inbound, principal }, place);
+                }
+                (FollowUp::Today, None) => {}
+            }
         }
         memory::remove_from_index(&config, &taken.forgotten);
         if let Some(scope) = taken.emptied {

@@ -5,7 +5,7 @@
 //! Start at `knock` (a stranger writes) and `command` (an owner answers).
 
 pub mod codes;
-pub mod texts;
+pub(crate) mod texts;
 
 use jiff::Timestamp;
 

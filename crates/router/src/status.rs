@@ -10,20 +10,20 @@ use crate::command_handlers::{Caller, CommandContext, config_line};
 use crate::cost::with_unpriced;
 use crate::intake::answers::waits_for_agents;
 use crate::memory::why::planned;
+use crate::workload::{Workload, listed};
 use crate::{pause, pause_texts, persona, texts};
 use hob_core::domain::health::{AccountHealth, ChannelHealth, Liveness};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
-use hob_core::domain::text::{cut, one_line, span};
+use hob_core::domain::text::{counted, cut, one_line, span};
 use hob_core::policy::budget::{CapAmount, CapPeriod, CapScope};
 use hob_model::budget_guard::CapUsage;
 use hob_store::agents::WorkingAgent;
 use hob_store::error::StoreError;
 use hob_store::recall_reasons::last_answer;
-use hob_store::runs::queries::StateCount;
 use hob_store::spend::SpendTotals;
-use hob_store::{Tx, agents, millis, outbox, runs, schedules, spend};
+use hob_store::{Tx, agents, millis, runs, spend};
 
 /// The most lines of one kind; what is left is counted.
 const LINES_MAX: usize = 5;
@@ -44,11 +44,7 @@ struct StatusReport {
     model: String,
     resting: Vec<String>,
     persona: Option<String>,
-    runs: Vec<StateCount>,
-    queue: runs::queries::QueueSummary,
-    outbox: Vec<outbox::queries::StateCount>,
-    next_jobs: Vec<i64>,
-    sums: Option<HouseholdUsage>,
+    house: Option<HouseholdUsage>,
     standing: Vec<String>,
     channels: Vec<AccountHealth>,
     memory: String,
@@ -60,10 +56,10 @@ struct StatusReport {
     now: Timestamp,
 }
 
-/// What the whole house uses; none of it is a guest's to know.
-#[derive(Debug, Clone)]
+/// What the whole house does and uses; none of it is a guest's to know.
+#[derive(Debug, Clone, Default)]
 struct HouseholdUsage {
-    today: SpendTotals,
+    work: Workload,
     caps: Vec<CapUsage>,
     spent: SpendTotals,
 }
@@ -80,10 +76,8 @@ impl HouseholdUsage {
             return Ok(None);
         }
         let day_ago = now - SignedDuration::from_hours(24);
-        let midnight =
-            now.to_zoned(budget_guard.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
         Ok(Some(Self {
-            today: spend::since(tx, millis(midnight), None).await?,
+            work: Workload::read(tx, &budget_guard.zone, now, JOBS_MAX).await?,
             caps,
             spent: spend::since(tx, millis(day_ago), None).await?,
         }))
@@ -93,7 +87,6 @@ impl HouseholdUsage {
 /// How Hob is, for whoever asks here.
 pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Caller<'_>) -> Result<String, StoreError> {
     let (services, now, session) = (&context.services, context.now, caller.session.id);
-    let day_ago = now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, session).await?;
     let at_work = match active.as_ref().filter(|run| run.state == "waiting") {
         Some(run) => waits_for_agents(tx, run.id, caller.seen).await?,
@@ -124,11 +117,7 @@ pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Calle
         model: texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
         resting: services.models.states().iter().map(ToString::to_string).collect(),
         persona: persona::line(&services.personas, caller),
-        runs: runs::queries::count_open(tx).await?,
-        queue: runs::queries::queue(tx).await?,
-        outbox: outbox::queries::count(tx, day_ago).await?,
-        next_jobs: schedules::next_times(tx, JOBS_MAX).await?,
-        sums: HouseholdUsage::of(tx, context, caller, caps).await?,
+        house: HouseholdUsage::of(tx, context, caller, caps).await?,
         standing: own.iter().map(tokens_of).collect(),
         channels: context.channels.clone(),
         memory: services.memory.embedding_service.status().to_string(),
@@ -160,17 +149,13 @@ fn shown(status: &StatusReport) -> String {
     lines.push(format!("model: {}", status.model));
     lines.extend(some_of("resting: ", "models that rest", &status.resting));
     lines.extend(status.persona.iter().map(|persona| format!("persona: {persona}")));
-    if let Some(sums) = &status.sums {
-        lines.push(format!("runs: {}", listed(status.runs.iter().map(|row| open(row, status)), "none")));
-        let chunks = status.outbox.iter().map(|row| {
-            let oldest = since(row.oldest, *now);
-            format!("{} {} (oldest {oldest})", row.count, row.state)
-        });
-        lines.push(format!("outbox: {}", listed(chunks, "empty")));
-        let jobs = status.next_jobs.iter().map(|at| next_job_text(*at, *now, zone));
+    if let Some(house) = &status.house {
+        lines.push(format!("runs: {}", listed(&house.work.runs, "none")));
+        lines.push(format!("outbox: {}", listed(&house.work.outbox, "empty")));
+        let jobs = house.work.next.iter().map(|job| next_job_text(job.next_at, *now, zone));
         lines.push(format!("next jobs: {}", listed(jobs, "none")));
-        lines.push(money(sums));
-        lines.push(tokens(&sums.spent));
+        lines.push(money(house));
+        lines.push(tokens(&house.spent));
     }
     lines.extend(status.standing.iter().cloned());
     lines.extend(channels(&status.channels));
@@ -188,19 +173,6 @@ fn some_of(head: &str, noun: &str, all: &[String]) -> Vec<String> {
     let more = all.len() - shown;
     let more = (more > 0).then(|| format!("… and {more} more {noun}"));
     all.iter().take(shown).map(|line| format!("{head}{line}")).chain(more).collect()
-}
-
-fn listed(items: impl Iterator<Item = String>, nothing: &str) -> String {
-    let items: Vec<String> = items.collect();
-    if items.is_empty() { nothing.to_owned() } else { items.join(", ") }
-}
-
-/// Open runs of one state; of those that wait for their turn, how long the oldest has.
-fn open(row: &StateCount, status: &StatusReport) -> String {
-    match status.queue.oldest.filter(|_| row.state == "queued") {
-        Some(oldest) => format!("{} {} (oldest {})", row.count, row.state, since(oldest, status.now)),
-        None => format!("{} {}", row.count, row.state),
-    }
 }
 
 /// When a job comes; its words are for those who asked for it (`/schedules`).
@@ -226,21 +198,21 @@ fn tokens_of(CapUsage { window, used }: &CapUsage) -> String {
 }
 
 /// What today cost, of how much, and which other cap is nearly used up.
-fn money(sums: &HouseholdUsage) -> String {
+fn money(HouseholdUsage { work: Workload { today, .. }, caps, .. }: &HouseholdUsage) -> String {
     let is_days = |cap: &&CapUsage| cap.is_of(CapScope::House(CapPeriod::Day), true);
-    let spent = Money::from_nanos(sums.today.cost);
-    let today = match sums.caps.iter().find(is_days) {
+    let spent = Money::from_nanos(today.cost);
+    let of_day = match caps.iter().find(is_days) {
         Some(CapUsage { window, used }) => {
             let of = format!("{} of {}", used.map_or(spent, |used| used.usd), window.cap.most);
-            with_unpriced(of, sums.today.unpriced)
+            with_unpriced(of, today.unpriced)
         }
-        None => format!("{}, no cap for a day", with_unpriced(spent, sums.today.unpriced)),
+        None => format!("{}, no cap for a day", with_unpriced(spent, today.unpriced)),
     };
-    let near = sums.caps.iter().filter(|cap| !is_days(cap)).filter_map(|CapUsage { window, used }| {
+    let near = caps.iter().filter(|cap| !is_days(cap)).filter_map(|CapUsage { window, used }| {
         let used = used.filter(|used| window.is_nearly_used(*used))?;
         Some(format!("; {} for {}", window.shown(used), window.cap.words))
     });
-    format!("today: {today}{}", near.collect::<String>())
+    format!("today: {of_day}{}", near.collect::<String>())
 }
 
 fn tokens(spent: &SpendTotals) -> String {
@@ -249,9 +221,8 @@ fn tokens(spent: &SpendTotals) -> String {
         input => format!(" ({} % from cache)", spent.cached_tokens.saturating_mul(100) / input),
     };
     format!(
-        "last 24 h: {} model {}, {} tokens in{cached}, {} out, {}",
-        spent.calls,
-        if spent.calls == 1 { "call" } else { "calls" },
+        "last 24 h: {}, {} tokens in{cached}, {} out, {}",
+        counted(spent.calls, "model call", "model calls"),
         spent.input_tokens,
         spent.output_tokens,
         with_unpriced(Money::from_nanos(spent.cost), spent.unpriced)
@@ -288,16 +259,14 @@ fn agent(agent: &WorkingAgent) -> String {
     format!("agent {} (depth {}, {}): {task}", agent.id, agent.depth, agent.state)
 }
 
-fn since(at: i64, now: Timestamp) -> String {
-    span(now.duration_since(Timestamp::from_millisecond(at).unwrap_or(now)).as_secs())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hob_core::domain::ids::RunId;
+    use crate::workload::Backlog;
+    use hob_core::domain::ids::{RunId, ScheduleId};
     use hob_core::domain::inbound::ChannelKind;
     use hob_core::policy::budget::{Cap, CapWindow, MoneyAndTokens};
+    use hob_store::schedules::UpcomingSchedule;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -321,15 +290,7 @@ mod tests {
             model: "offline/hob".to_owned(),
             resting: Vec::new(),
             persona: None,
-            runs: Vec::new(),
-            queue: runs::queries::QueueSummary::default(),
-            outbox: Vec::new(),
-            next_jobs: Vec::new(),
-            sums: Some(HouseholdUsage {
-                today: SpendTotals::default(),
-                caps: Vec::new(),
-                spent: SpendTotals::default(),
-            }),
+            house: Some(HouseholdUsage::default()),
             standing: Vec::new(),
             channels: vec![named(ChannelKind::Telegram, DEFAULT_ACCOUNT, Liveness::Connected)],
             memory: "by words alone".to_owned(),
@@ -340,6 +301,14 @@ mod tests {
             zone: TimeZone::UTC,
             now: at(90),
         }
+    }
+
+    fn backlog(count: i64, state: &str, oldest_age_secs: Option<i64>) -> Backlog {
+        Backlog { state: state.to_owned(), count, oldest_age_secs }
+    }
+
+    fn due(next_at: i64) -> UpcomingSchedule {
+        UpcomingSchedule { id: ScheduleId(1), name: None, task: String::new(), next_at }
     }
 
     fn cap(span: CapPeriod, most: f64, used: f64) -> CapUsage {
@@ -368,7 +337,7 @@ mod tests {
 
     #[test]
     fn n11_a_guest_learns_nothing_of_what_the_house_does_and_spends() {
-        insta::assert_snapshot!(shown(&StatusReport { sums: None, ..quiet() }), @r"
+        insta::assert_snapshot!(shown(&StatusReport { house: None, ..quiet() }), @r"
         Hob 0.1.0, up 1 h 6 min
         here: idle, 0 queued
         model: offline/hob
@@ -396,14 +365,13 @@ mod tests {
             agents: agents.collect(),
             resting: vec!["a/b for 42 s (overloaded)".to_owned()],
             persona: Some("cook, chosen here".to_owned()),
-            runs: [("queued", 3), ("running", 2)]
-                .map(|(state, count)| StateCount { state: state.to_owned(), count })
-                .to_vec(),
-            queue: runs::queries::QueueSummary { count: 3, oldest: Some(30_000) },
-            outbox: vec![outbox::queries::StateCount { state: "pending".to_owned(), count: 1, oldest: 0 }],
-            next_jobs: vec![80_000, 3_600_000, 90_000_000],
-            sums: Some(HouseholdUsage {
-                today: SpendTotals { unpriced: 1, cost: 1_500_000_000, ..SpendTotals::default() },
+            house: Some(HouseholdUsage {
+                work: Workload {
+                    runs: vec![backlog(3, "queued", Some(60)), backlog(2, "running", None)],
+                    outbox: vec![backlog(1, "pending", Some(90))],
+                    today: SpendTotals { unpriced: 1, cost: 1_500_000_000, ..SpendTotals::default() },
+                    next: [80_000, 3_600_000, 90_000_000].map(due).to_vec(),
+                },
                 caps: vec![
                     cap(CapPeriod::Day, 2.0, 1.6),
                     cap(CapPeriod::Month, 20.0, 19.0),

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 
 /// Who asks for it, and where.
 #[derive(Debug, Clone)]
-pub(super) struct UndoRequest {
+pub(super) struct CommandOrigin {
     pub(super) inbound: InboundId,
     pub(super) principal: Principal,
     pub(super) session: SessionKey,
@@ -77,7 +77,7 @@ impl Router {
     pub(super) async fn undo(
         &self,
         drafts: &Drafts,
-        order: UndoRequest,
+        order: CommandOrigin,
         place: Conversation,
     ) -> Result<(), StoreError> {
         let key = format!("undo:{}", order.inbound);
@@ -92,7 +92,7 @@ impl Router {
     async fn undone(
         &self,
         drafts: &Drafts,
-        order: UndoRequest,
+        order: CommandOrigin,
         place: &Conversation,
     ) -> Result<Option<String>, StoreError> {
         let (drafts, session, id) = (drafts.clone(), order.session.clone(), order.id);
@@ -110,7 +110,7 @@ impl Router {
         }
     }
 
-    async fn undo_effect(&self, order: UndoRequest, place: &Conversation) -> Result<Option<String>, StoreError> {
+    async fn undo_effect(&self, order: CommandOrigin, place: &Conversation) -> Result<Option<String>, StoreError> {
         let (session, place, now) = (order.id, place.clone(), self.clock.now());
         let begun = self
             .store

@@ -9,11 +9,11 @@ use serde_saphyr::{DuplicateKeyPolicy, Options};
 use hob_core::domain::text::one_line;
 
 /// The most bytes of a `SKILL.md`.
-pub const BYTES_MAX: usize = 256 * 1024;
+pub(crate) const BYTES_MAX: usize = 256 * 1024;
 /// The longest name, in characters.
-pub const NAME_CHARS_MAX: usize = 64;
+pub(crate) const NAME_CHARS_MAX: usize = 64;
 /// The longest description, in characters.
-pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
+pub(crate) const DESCRIPTION_CHARS_MAX: usize = 1_024;
 /// The most bytes of the front matter.
 const FRONT_BYTES_MAX: usize = 16 * 1024;
 /// The most trigger phrases, and the longest one in characters.
@@ -132,7 +132,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// When it is none, with the line at fault.
-pub fn parse(bytes: &[u8], folder: Option<&str>) -> Result<Skill, FormatError> {
+pub(crate) fn parse(bytes: &[u8], folder: Option<&str>) -> Result<Skill, FormatError> {
     if bytes.len() > BYTES_MAX {
         let why = format!("SKILL.md has more than {} KiB: put what is long into files beside it", BYTES_MAX / 1024);
         return Err(FormatError { line: 1, why });

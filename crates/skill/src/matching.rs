@@ -10,7 +10,7 @@ use hob_memory::rank::stem::stem;
 use hob_memory::rank::words::{folded_words, is_stop_word};
 
 /// The most skills that fit at once.
-pub const MATCHES_MAX: usize = 5;
+pub(crate) const MATCHES_MAX: usize = 5;
 /// The most words of what was said that are looked at.
 const WORDS_MAX: usize = 200;
 /// From this on words alone tell that a skill fits.
@@ -24,7 +24,7 @@ const MEANING_WITH_WORDS: f32 = 0.32;
 
 /// A skill as it is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkillIndexEntry {
+pub(crate) struct SkillIndexEntry {
     pub name: String,
     triggers: Vec<Vec<String>>,
     in_name: BTreeSet<String>,
@@ -33,7 +33,7 @@ pub struct SkillIndexEntry {
 
 impl SkillIndexEntry {
     /// How this skill is found.
-    pub fn of(skill: &Skill) -> Self {
+    pub(crate) fn of(skill: &Skill) -> Self {
         let told = |text: &str| content_words(text).collect::<BTreeSet<_>>();
         let triggers = skill.triggers.iter().map(|trigger| stems(trigger).collect::<Vec<_>>());
         Self {
@@ -47,14 +47,14 @@ impl SkillIndexEntry {
 
 /// What was said, ready to be compared.
 #[derive(Debug, Clone)]
-pub struct SkillQuery {
+pub(crate) struct SkillQuery {
     stems: Vec<String>,
     telling: BTreeSet<String>,
 }
 
 impl SkillQuery {
     /// What was said.
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         Self { stems: stems(text).take(WORDS_MAX).collect(), telling: content_words(text).take(WORDS_MAX).collect() }
     }
 }
@@ -70,7 +70,7 @@ fn content_words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// The skills that fit, the best first; `cosine` tells how near each is in meaning, where that is known.
-pub fn fitting<'a>(
+pub(crate) fn fitting<'a>(
     question: &SkillQuery,
     cards: &'a [SkillIndexEntry],
     cosine: &dyn Fn(&str) -> Option<f32>,

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::StoreError;
-use crate::{Store, files};
+use crate::{Store, files, space};
 use hob_core::domain::lock::lock;
 use hob_core::domain::text::hex;
 
@@ -115,8 +115,7 @@ impl Contents {
             return Ok(kept);
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        let room = rustix::fs::statvfs(&self.dir)?;
-        if room.f_bavail.saturating_mul(room.f_frsize) < FREE_MIN + count {
+        if space::free(&self.dir)? < FREE_MIN + count {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "the disk is nearly full"));
         }
         // Two who keep the same at once write the same; the name is their own all the same.

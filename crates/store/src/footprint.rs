@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::space;
+
 /// The files and their disk, as the file system tells of them without opening anything (lesson 10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Footprint {
@@ -18,11 +20,10 @@ impl Footprint {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
         let mut wal = path.as_os_str().to_owned();
         wal.push("-wal");
-        let disk = rustix::fs::statvfs(path.parent().unwrap_or(path));
         Self {
             file_bytes: bytes(path),
             wal_bytes: bytes(&PathBuf::from(wal)),
-            disk_free_bytes: disk.ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)),
+            disk_free_bytes: space::free(path.parent().unwrap_or(path)).ok(),
         }
     }
 }

@@ -62,7 +62,7 @@ pub mod schedules;
 pub mod sessions;
 pub mod signals;
 pub mod skills;
-pub mod snapshot;
+pub(crate) mod snapshot;
 pub mod space;
 pub mod speeches;
 pub mod spend;

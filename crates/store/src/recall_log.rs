@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::Tx;
 use crate::error::StoreError;
 use hob_core::domain::ids::{FactId, MemoryId, MessageId, RunId};
-use hob_core::domain::memory::Leg;
+use hob_core::domain::memory::RecallCause;
 
 /// A memory, a fact or an answer of Hob's that was put before a run's model, and what brought it up.
 #[derive(Debug, Clone, Serialize)]
@@ -19,7 +19,7 @@ pub struct NewRecalled {
     /// The answer of Hob's.
     pub answer: Option<MessageId>,
     /// What brought it up.
-    pub leg: Leg,
+    pub leg: RecallCause,
     /// How well it fits, in thousandths.
     pub score: i64,
     /// JSON: what each signal brought to that, in thousandths.

@@ -3,7 +3,7 @@
 use crate::Tx;
 use crate::error::StoreError;
 use hob_core::domain::ids::{FactId, MemoryId, MessageId, RunId, SessionId};
-use hob_core::domain::memory::Leg;
+use hob_core::domain::memory::RecallCause;
 
 /// The run in which something was last said in a conversation by Hob.
 pub async fn last_answer(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
@@ -26,7 +26,7 @@ pub struct RecalledRow {
     /// An answer of Hob's.
     pub answer: Option<MessageId>,
     /// What brought it up.
-    pub leg: Leg,
+    pub leg: RecallCause,
     /// How well it fitted, in thousandths.
     pub score: i64,
     /// JSON: what each signal brought to that, in thousandths.
@@ -40,7 +40,7 @@ pub async fn recalled(tx: &mut Tx, run: RunId) -> Result<Vec<RecalledRow>, Store
     let recalled = sqlx::query_as!(
         RecalledRow,
         r#"SELECT memory_id AS "memory: MemoryId", fact_id AS "fact: FactId", message_id AS "answer: MessageId",
-                  leg AS "leg!: Leg", score AS "score!: i64", parts AS "parts!: String"
+                  leg AS "leg!: RecallCause", score AS "score!: i64", parts AS "parts!: String"
            FROM (
              SELECT 0 AS in_set, o.place, o.memory_id, o.fact_id, o.message_id, o.leg, o.score, o.parts
              FROM recalled o

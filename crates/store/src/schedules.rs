@@ -247,16 +247,29 @@ pub async fn next_due(tx: &mut Tx, among: DueFilter<'_>) -> Result<Option<i64>, 
     Ok(by_rule.into_iter().chain(by_wish).min())
 }
 
-/// When the next ones come, by their rules, in Unix milliseconds.
-pub async fn next_times(tx: &mut Tx, limit: i64) -> Result<Vec<i64>, StoreError> {
-    let times = sqlx::query_scalar!(
-        r#"SELECT next_at AS "next!: i64" FROM schedules WHERE state = 'active' AND next_at IS NOT NULL
-           ORDER BY next_at LIMIT $1"#,
+/// A schedule that comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpcomingSchedule {
+    pub id: ScheduleId,
+    /// Its name in the config; none: it was made in a chat.
+    pub name: Option<String>,
+    /// What is to be done.
+    pub task: String,
+    /// When, in Unix milliseconds.
+    pub next_at: i64,
+}
+
+/// Those that come next, the first of them.
+pub async fn upcoming(tx: &mut Tx, limit: i64) -> Result<Vec<UpcomingSchedule>, StoreError> {
+    let next = sqlx::query_as!(
+        UpcomingSchedule,
+        r#"SELECT id AS "id!: ScheduleId", name, task, next_at AS "next_at!: i64" FROM schedules
+           WHERE state = 'active' AND next_at IS NOT NULL ORDER BY next_at, id LIMIT $1"#,
         limit
     )
     .fetch_all(&mut *tx)
     .await?;
-    Ok(times)
+    Ok(next)
 }
 
 /// Those that are due, the longest first: so many by a wish, and so many by their rules.

@@ -23,7 +23,7 @@ const NEWEST: &str = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
 
 /// What a copy is found to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SnapshotCheck {
+pub(crate) struct SnapshotCheck {
     /// The newest migration in it.
     pub schema: i64,
     /// The SHA-256 of each recorded file's content, sorted.
@@ -37,7 +37,7 @@ const LOOK_EVERY_OPERATIONS: i32 = 10_000;
 ///
 /// # Errors
 /// When there is no database, the copy cannot be written, it is not whole, or `stop` comes first.
-pub async fn copy(database: &Path, to: &Path, stop: &CancellationToken) -> Result<SnapshotCheck, StoreError> {
+pub(crate) async fn copy(database: &Path, to: &Path, stop: &CancellationToken) -> Result<SnapshotCheck, StoreError> {
     if !database.exists() {
         return Err(StoreError::Missing(database.display().to_string()));
     }
@@ -56,7 +56,7 @@ async fn end_at(connection: &mut SqliteConnection, stop: CancellationToken) -> R
 }
 
 /// Checks a database that nobody uses: that it is one, is whole, and is of a schema that this Hob knows.
-pub async fn check(copy: &Path) -> Result<SnapshotCheck, StoreError> {
+pub(crate) async fn check(copy: &Path) -> Result<SnapshotCheck, StoreError> {
     check_until(copy, &CancellationToken::new()).await
 }
 

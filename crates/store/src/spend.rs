@@ -173,6 +173,8 @@ pub struct SpendShare {
     pub name: String,
     /// Calls made.
     pub calls: i64,
+    /// Of those, how many cost something that is not known.
+    pub unpriced: i64,
     /// Tokens read.
     pub input_tokens: i64,
     /// Of those, from a provider's cache.
@@ -190,21 +192,24 @@ pub async fn shares(tx: &mut Tx, moments: &[i64], by: SpendGroup) -> Result<Vec<
     let stretches = serde_json::to_string(&quarters).map_err(|error| StoreError::Database(error.to_string()))?;
     let shares =
         match by {
-            SpendGroup::Model => sqlx::query_as!(
-                SpendShare,
-                r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", s.model AS "name!", sum(s.calls) AS "calls!: i64",
+            SpendGroup::Model => {
+                sqlx::query_as!(
+                    SpendShare,
+                    r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", s.model AS "name!",
+                          sum(s.calls) AS "calls!: i64", sum(s.unpriced) AS "unpriced!: i64",
                           sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
                           sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
                    FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1
                    GROUP BY 1, 2 ORDER BY 1, 2"#,
-                stretches
-            )
-            .fetch_all(&mut *tx)
-            .await?,
+                    stretches
+                )
+                .fetch_all(&mut *tx)
+                .await?
+            }
             SpendGroup::User => sqlx::query_as!(
                 SpendShare,
                 r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", coalesce(u.name, 'the house') AS "name!: String",
-                          sum(s.calls) AS "calls!: i64",
+                          sum(s.calls) AS "calls!: i64", sum(s.unpriced) AS "unpriced!: i64",
                           sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
                           sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
                    FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1

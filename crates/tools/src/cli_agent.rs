@@ -102,7 +102,7 @@ impl CliAgent {
         })
     }
 
-    /// The walls around it: the workspace is within.
+    /// Its sandbox: the workspace is within.
     fn confinement(&self, own: &ProgramAccess, command: &[String]) -> Confinement {
         let Workspace { root, read, write } = &self.workspace;
         let mut own = own.clone();

@@ -48,7 +48,7 @@ pub struct Declaration {
     pub working_dir: PathBuf,
     /// Whose mark its processes carry, so that they are found should Hob be killed.
     pub leftovers: ProcessReaper,
-    /// The walls around it, if it is to have any.
+    /// Its sandbox, if it is to have one.
     pub confinement: Option<Confinement>,
 }
 

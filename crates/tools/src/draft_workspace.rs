@@ -27,7 +27,7 @@ const CUT_OFF: &str = "Hob was restarted while it ran, so it was not finished an
 /// A place to work.
 #[derive(Debug, Clone)]
 pub struct DraftWorkspace {
-    /// The walls.
+    /// The sandbox.
     pub confinement: Confinement,
     pub drafts: Drafts,
 }
@@ -47,7 +47,7 @@ pub enum CallPreparation {
 /// Where one call works.
 #[derive(Debug)]
 pub struct CallWorkspace {
-    /// The walls around it.
+    /// Its sandbox.
     pub confinement: Confinement,
     /// Its own draft, to be kept when it has ended.
     own: Option<DraftDir>,
@@ -57,7 +57,7 @@ pub struct CallWorkspace {
 /// A copy of the workspace of which nothing is kept. It is thrown away with this, and by nobody before.
 #[derive(Debug)]
 pub(crate) struct ScratchCopy {
-    /// The walls around it.
+    /// Its sandbox.
     pub(crate) confinement: Confinement,
     draft: Option<(DraftDir, DraftLock)>,
 }

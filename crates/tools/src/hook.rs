@@ -45,7 +45,7 @@ pub struct Hook {
     pub timeout: Duration,
     /// Whether a call goes on where a hook before it gave no verdict.
     pub allows_on_failure: bool,
-    /// The walls around it; none: the owner wants none.
+    /// Its sandbox; none: the owner wants none.
     pub confinement: Option<Confinement>,
 }
 
@@ -157,7 +157,7 @@ impl Hooks {
             leftovers: self.leftovers.clone(),
             confinement: hook.confinement.clone(),
         };
-        // What the walls can be is found out in nobody's time.
+        // What the sandbox can be is found out in nobody's time.
         let _sandbox = errand.ready().await;
         match tokio::time::timeout(hook.timeout, Box::pin(process::run(errand))).await {
             Ok(Ok(ended)) if ended.status.success() => Verdict::Allow,

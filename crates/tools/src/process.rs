@@ -39,18 +39,18 @@ pub(super) struct ProcessSpec {
     pub(super) bytes_max: usize,
     /// Whose mark it carries.
     pub(super) leftovers: ProcessReaper,
-    /// The walls around it; none: it is the operator's own, and may go on in another session after its end.
+    /// Its sandbox; none: it is the operator's own, and may go on in another session after its end.
     pub(super) confinement: Option<Confinement>,
 }
 
-/// The same, where it is known what its walls can be.
+/// The same, where it is known what its sandbox can be.
 pub(super) struct ConfinedProcess<'a> {
     errand: &'a ProcessSpec,
     confinement: Option<(&'a Confinement, &'a Sandbox)>,
 }
 
 impl ProcessSpec {
-    /// Waits until it is known what its walls can be.
+    /// Waits until it is known what its sandbox can be.
     pub(super) async fn ready(&self) -> ConfinedProcess<'_> {
         let confinement = match &self.confinement {
             Some(confinement) => Some((confinement, confinement.sandbox.result().await)),
@@ -176,7 +176,7 @@ pub(super) fn start(ready: &ConfinedProcess<'_>, outputs: OutputRouting) -> io::
     Ok(RunningProcess { child, stdin, _end: end })
 }
 
-/// A program that is about to be started, behind its walls if it has any.
+/// A program that is about to be started, in its sandbox if it has one.
 pub(super) struct PreparedCommand {
     /// It, but for its input and outputs.
     pub(super) command: Command,
@@ -212,7 +212,7 @@ pub(super) fn prepare(&ConfinedProcess { errand, confinement }: &ConfinedProcess
     });
     command.envs(errand.environment.iter().cloned()).kill_on_drop(true);
     if !walled {
-        // Behind walls it makes a session of its own, which who leads a group already cannot.
+        // In a sandbox it makes a session of its own, which who leads a group already cannot.
         command.process_group(0);
     }
     let (mark, whose) = errand.leftovers.mark();

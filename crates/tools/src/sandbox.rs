@@ -1,10 +1,10 @@
-//! Where programs run that nobody vouches for: walls around what they may read, write, call and use.
+//! Where programs run that nobody vouches for: restrictions of what they may read, write, call and use.
 //!
 //! Landlock holds the file system and TCP, seccomp the system calls, resource limits the rest. Where the kernel lets Hob make
 //! namespaces (or bubblewrap may), a program sees no other processes, and ends with all it started, whatever it did to get away.
 //! What holds is found out by trying ([`Sandbox::probe`]), once, when it is first asked for ([`trial::SandboxTrial`]).
 //!
-//! Never: fewer walls than were told of; a program whose walls fail is not run.
+//! Never: fewer restrictions than were told of; a program whose restrictions fail is not run.
 //! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`launcher`].
 
 pub mod confinement;
@@ -15,7 +15,7 @@ mod layout;
 pub mod probe;
 pub mod process_hardening;
 pub mod program_sandbox;
-pub mod removal;
+pub(crate) mod removal;
 mod restrictions;
 mod root_fs;
 pub mod spec;
@@ -126,7 +126,7 @@ impl Sandbox {
         }
     }
 
-    /// What this process is to run so that `vector` runs within the walls, and ends with this process. None: there is no sandbox.
+    /// What this process is to run so that `vector` runs in the sandbox, and ends with this process. None: there is no sandbox.
     pub fn vector(&self, room: &SandboxProfile, vector: &[String]) -> Option<Vec<OsString>> {
         self.is_there().then(|| {
             let mut all = entry_arguments(&self.program, self.namespaces(), room, None);

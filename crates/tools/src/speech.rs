@@ -23,7 +23,7 @@ pub struct SpeechCommand {
     pub dir: PathBuf,
     /// How long one answer may take.
     pub timeout: Duration,
-    /// The walls around it.
+    /// Its sandbox.
     pub confinement: Confinement,
     /// Whose mark it carries.
     pub leftovers: ProcessReaper,

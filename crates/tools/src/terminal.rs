@@ -1,4 +1,4 @@
-//! `terminal`: shell commands in the workspace, behind the sandbox's walls, in the foreground or the background.
+//! `terminal`: shell commands in the workspace, in the sandbox, in the foreground or the background.
 //!
 //! What a command may do is judged before it runs (`judge`); what it can do is the sandbox's. Its output is gathered in a file
 //! of bounded size, and what it started ends with it.
@@ -107,7 +107,7 @@ enum ActionName {
 /// What the terminal is made from.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The walls around each command, and the drafts that it works in.
+    /// The sandbox of each command, and the drafts that it works in.
     pub desk: DraftWorkspace,
     /// Where commands work.
     pub workspace: Workspace,
@@ -172,7 +172,7 @@ impl Terminal {
         let home = workspace.root.display().to_string();
         let (dir, said) = match (self.dir(fields.dir.as_deref()), &fields.dir) {
             (Ok(dir), _) => (dir, vec![command.to_owned()]),
-            // It may be there in the draft alone: the walls are the same wherever a command goes.
+            // It may be there in the draft alone: the sandbox is the same wherever a command goes.
             (Err(_), Some(dir)) if place != DraftUse::AtOnce => {
                 let said = [GO_THERE, &shell.display().to_string(), dir, command];
                 (self.dir(None)?, said.map(str::to_owned).to_vec())

@@ -4,9 +4,9 @@
 //! themselves even if the run has read such a page, if a person said them or the web did. What was put together here, or stands
 //! in the house's own files, facts and letters (a number, a key, a name), may not.
 
-pub mod brave;
-pub mod duckduckgo;
-pub mod searxng;
+pub(crate) mod brave;
+pub(crate) mod duckduckgo;
+pub(crate) mod searxng;
 
 use async_trait::async_trait;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

@@ -11,7 +11,7 @@ use hob_store::error::StoreError;
 
 /// Why a request is not done.
 #[derive(Debug, thiserror::Error)]
-pub enum ApiError {
+pub(crate) enum ApiError {
     /// Nobody is logged in.
     #[error("not logged in: `hob web` prints a link")]
     Nobody,
@@ -52,14 +52,14 @@ pub enum ApiError {
 
 /// The body of such an answer.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// What happened, for people.
     pub error: String,
 }
 
 impl ApiError {
     /// What HTTP calls it.
-    pub fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Nobody => StatusCode::UNAUTHORIZED,
             Self::NotAllowed | Self::Foreign(_) => StatusCode::FORBIDDEN,

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::access::origin_check::{OriginRefusal, PageHosts};
 use crate::metrics;
+use crate::operations::age;
 use crate::serve::LocalAddress;
 use hob_core::domain::condition::{SystemPart, Trouble};
 use hob_core::domain::health::{AccountHealth, Liveness};
@@ -98,8 +99,7 @@ pub(super) struct Backlog {
 
 impl Backlog {
     fn of(open: i64, oldest: Option<i64>, now: Timestamp) -> Self {
-        let waited = |oldest: i64| (now.as_millisecond() - oldest).max(0) / 1_000;
-        Self { open, oldest_age_secs: oldest.map_or(0, waited) }
+        Self { open, oldest_age_secs: oldest.map_or(0, |oldest| age(now, oldest)) }
     }
 }
 
@@ -160,6 +160,16 @@ async fn read_snapshot(tx: &mut Tx) -> Result<DatabaseStats, StoreError> {
     })
 }
 
+/// What was read for somebody, if the database answers in time.
+pub(super) async fn in_time<T>(what: &str, read: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
+    match tokio::time::timeout(ANSWERS_WITHIN, read).await {
+        Ok(Ok(read)) => return Some(read),
+        Ok(Err(error)) => tracing::warn!(%error, "{what}: the database does not answer"),
+        Err(_elapsed) => tracing::warn!("{what}: the database does not answer in time"),
+    }
+    None
+}
+
 /// Everything that a report is made of.
 struct ReportInputs {
     channels: Vec<AccountHealth>,
@@ -174,17 +184,7 @@ struct ReportInputs {
 
 /// Looks at every part; none of what the database tells: it does not answer.
 pub(super) async fn build_report(router: &Router) -> (HealthReport, Option<DatabaseStats>) {
-    let stats = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(read_snapshot)).await {
-        Ok(Ok(stats)) => Some(stats),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "health: the database does not answer");
-            None
-        }
-        Err(_) => {
-            tracing::warn!("health: the database does not answer in time");
-            None
-        }
-    };
+    let stats = in_time("health", router.store.read(read_snapshot)).await;
     let services = Arc::clone(&router.config().services);
     let seen = ReportInputs {
         channels: router.delivery.health(),

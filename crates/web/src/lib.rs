@@ -6,11 +6,11 @@
 //! [`chat`], [`push`] and [`memory`]; [`mcp`] is Hob for other programs' models; [`local`] is the socket, [`local_client`] asks over it.
 
 pub mod access;
-pub mod api_error;
+pub(crate) mod api_error;
 pub mod app_state;
 pub mod chat;
 pub mod classes;
-pub mod compat;
+pub(crate) mod compat;
 pub mod health;
 pub mod hooks;
 pub mod limit;

@@ -3,12 +3,11 @@
 //! Never: a secret, or what anybody said. What is to be done later is told by its name, or its first words.
 //! Start at [`gather`]; a Hob that does not run is looked at through [`read_store_status`], by whoever reads its database.
 
-pub mod render;
+pub(crate) mod render;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -19,20 +18,21 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::health::in_time;
+use crate::operations::age;
 use hob_core::domain::condition::{SystemPart, Trouble};
 use hob_core::domain::health::{AccountHealth, Liveness};
 use hob_core::domain::text::{cut, one_line};
 use hob_router::intake::Router;
+use hob_router::workload::{Backlog, Workload};
 use hob_store::backup::archives;
 use hob_store::error::StoreError;
-use hob_store::{Tx, millis, open_runs, outbox, runs, schedules, spend};
+use hob_store::runs::queries::lookup;
+use hob_store::schedules::UpcomingSchedule;
+use hob_store::{Tx, millis, open_runs, space};
 
-/// A database that takes longer than that does not answer.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// So many runs and schedules are listed.
-const LISTED: usize = 5;
-/// So many schedules are looked through for the next.
-const SCHEDULES_MAX: i64 = 1_000;
+const LISTED: i64 = 5;
 /// So many characters of a task are shown.
 const TASK_CHARS: usize = 60;
 
@@ -181,58 +181,43 @@ pub struct UpcomingTask {
 }
 
 pub async fn read_store_status(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<StoreStatus, StoreError> {
-    let age = |at: i64| (millis(now) - at).max(0) / 1_000;
-    let states = runs::queries::count_open(tx).await?;
-    let queue = runs::queries::queue(tx).await?;
+    let Workload { runs, outbox, today, next } = Workload::read(tx, zone, now, LISTED).await?;
     let mut at_work = Vec::new();
     for open in open_runs::list_open(tx).await? {
-        let row = runs::queries::lookup(tx, open.id).await?.filter(|row| row.state != "queued");
+        let row = lookup(tx, open.id).await?.filter(|row| row.state != "queued");
         at_work.extend(row.map(|row| RunStatus {
             run: open.id.0,
             session: row.key,
             state: row.state,
-            age_secs: age(row.created_at),
+            age_secs: age(now, row.created_at),
         }));
-        if at_work.len() == LISTED {
+        if i64::try_from(at_work.len()) == Ok(LISTED) {
             break;
         }
     }
-    let waiting = outbox::queries::count(tx, now - SignedDuration::from_hours(24)).await?;
-    let spent = spend::since(tx, millis(midnight(zone, now)), None).await?;
-    let all = schedules::list(tx, None, SCHEDULES_MAX).await?;
-    let mut next: Vec<UpcomingTask> = all
-        .into_iter()
-        .filter(|row| row.state == "active")
-        .filter_map(|row| {
-            let what = row.name.unwrap_or_else(|| short(&row.task));
-            let in_secs = (row.next_at? - millis(now)).div_euclid(1_000);
-            Some(UpcomingTask { schedule: row.id.0, in_secs, what })
-        })
-        .collect();
-    next.sort_by_key(|job| (job.in_secs, job.schedule));
-    next.truncate(LISTED);
+    let backlog = |of: Backlog| {
+        (of.state, OutboxBacklog { count: of.count, oldest_age_secs: of.oldest_age_secs.unwrap_or_default() })
+    };
+    let task = |job: UpcomingSchedule| UpcomingTask {
+        schedule: job.id.0,
+        in_secs: (job.next_at - millis(now)).div_euclid(1_000),
+        what: job.name.unwrap_or_else(|| short(&job.task)),
+    };
     Ok(StoreStatus {
-        runs: states.into_iter().map(|row| (row.state, row.count)).collect(),
-        queue_age_secs: queue.oldest.map(age),
+        queue_age_secs: runs.iter().find_map(|of| of.oldest_age_secs),
+        runs: runs.into_iter().map(|of| (of.state, of.count)).collect(),
         at_work,
-        outbox: waiting
-            .into_iter()
-            .map(|row| (row.state, OutboxBacklog { count: row.count, oldest_age_secs: age(row.oldest) }))
-            .collect(),
+        outbox: outbox.into_iter().map(backlog).collect(),
         today: Spending {
-            calls: spent.calls,
-            unpriced: spent.unpriced,
-            input_tokens: spent.input_tokens,
-            cached_tokens: spent.cached_tokens,
-            output_tokens: spent.output_tokens,
-            cost_nanousd: spent.cost,
+            calls: today.calls,
+            unpriced: today.unpriced,
+            input_tokens: today.input_tokens,
+            cached_tokens: today.cached_tokens,
+            output_tokens: today.output_tokens,
+            cost_nanousd: today.cost,
         },
-        next,
+        next: next.into_iter().map(task).collect(),
     })
-}
-
-fn midnight(zone: &TimeZone, now: Timestamp) -> Timestamp {
-    now.to_zoned(zone.clone()).start_of_day().map_or(now, |day| day.timestamp())
 }
 
 fn short(task: &str) -> String {
@@ -254,18 +239,7 @@ pub fn offline_report(places: &StatusPaths, now: Timestamp) -> StatusReport {
         resting: Vec::new(),
         books: None,
         backup_age_secs: newest.map(|made| secs(now.duration_since(made))),
-        disk_free_bytes: free(&places.data_dir),
-    }
-}
-
-/// How many bytes can still be written there; none: it cannot be asked.
-fn free(folder: &Path) -> Option<u64> {
-    match rustix::fs::statvfs(folder) {
-        Ok(room) => Some(room.f_bavail.saturating_mul(room.f_frsize)),
-        Err(error) => {
-            tracing::debug!(folder = %folder.display(), %error, "the disk cannot be asked");
-            None
-        }
+        disk_free_bytes: space::free(&places.data_dir).ok(),
     }
 }
 
@@ -277,22 +251,8 @@ fn secs(span: SignedDuration) -> i64 {
 pub async fn gather(router: &Router, places: &StatusPaths) -> StatusReport {
     let now = router.clock.now();
     let config = router.config();
-    let books = match tokio::time::timeout(
-        ANSWERS_WITHIN,
-        router.store.read(async |tx| read_store_status(tx, &config.services.budget_guard.zone, now).await),
-    )
-    .await
-    {
-        Ok(Ok(books)) => Some(books),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "status: the database does not answer");
-            None
-        }
-        Err(_elapsed) => {
-            tracing::warn!("status: the database does not answer in time");
-            None
-        }
-    };
+    let zone = &config.services.budget_guard.zone;
+    let books = in_time("status", router.store.read(async |tx| read_store_status(tx, zone, now).await)).await;
     let services = &config.services;
     let degraded = services.conditions.all();
     let hide = |text: &str| router.redactor.redact(text).into_owned();

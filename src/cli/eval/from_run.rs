@@ -6,11 +6,11 @@ use anyhow::Context as _;
 
 use crate::cli::eval::case::{Case, Cases, Expectations, ScriptedCall, ScriptedReply};
 use crate::cli::next_step::refuse;
-use crate::cli::replay::{open, phrases};
+use crate::cli::replay::{open, recorded};
 use crate::cli::{load_running_config, runtime, show};
 use hob_agent::machine::event::Event;
 use hob_agent::replay::RecordedRun;
-use hob_agent::replay::load::{self, LoadOutcome};
+use hob_agent::replay::load;
 use hob_agent::replay::tree::RunTree;
 use hob_config::environment::Environment;
 use hob_core::domain::ids::RunId;
@@ -28,14 +28,7 @@ pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
         let mut opened = open(named).await?;
         anyhow::Ok(opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?)
     })?;
-    let recorded = match found {
-        LoadOutcome::Run(recorded) => recorded,
-        LoadOutcome::LetGo => return Err(phrases::expired_journal(run).into()),
-        LoadOutcome::Nothing { near } => return Err(phrases::no_such_run(run, &near).into()),
-    };
-    if recorded.events.is_empty() && recorded.broken.is_none() {
-        return Err(phrases::forgotten(run).into());
-    }
+    let recorded = recorded(run, found)?;
     let tree = RunTree::of(&recorded);
     match tree.evaluation.terminated_by.as_deref() {
         None => {

@@ -49,7 +49,7 @@ pub(super) fn steps(plan: &ImportPlan, config: &Table) -> Vec<ConfigStep> {
     let mut steps = Vec::new();
     steps.extend(persona(plan, config));
     steps.extend(plan.model.as_ref().map(|chosen| model(chosen, config)));
-    steps.extend(plan.doors.iter().map(|one| door(one, config)));
+    steps.extend(plan.platforms.iter().map(|one| platform_access(one, config)));
     steps.extend(plan.servers.iter().map(|one| server(one, config)));
     steps.extend(plan.schedules.iter().map(|one| schedule(one, config)));
     steps
@@ -115,18 +115,18 @@ fn admitted_ids(section: &Toml) -> BTreeSet<String> {
     lists.flatten().map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned)).collect()
 }
 
-fn door(door: &PlatformAccess, config: &Table) -> ConfigStep {
-    let section = door.platform.section();
+fn platform_access(access: &PlatformAccess, config: &Table) -> ConfigStep {
+    let section = access.platform.section();
     let there = value_at(config, &[section]);
     let known = there.map(admitted_ids).unwrap_or_default();
     let mut kept = Vec::new();
     let mut edits = Vec::new();
-    for (key, variable) in door.platform.tokens() {
+    for (key, variable) in access.platform.tokens() {
         let reference = format!("${{{variable}}}");
         let set = there.and_then(|there| there.get(key)?.as_str());
         // Its own reference, from an import without secrets, may be replaced.
         let is_open = set.is_none_or(|set| set == reference);
-        let token = door.tokens.iter().find(|(name, _)| name == key).filter(|_| is_open);
+        let token = access.tokens.iter().find(|(name, _)| name == key).filter(|_| is_open);
         if let Some((_, secret)) = token {
             let file = format!("{section}-{}", key.replace('_', "-"));
             kept.push(SecretFile { key: format!("{section}.{key}"), file, secret: secret.clone() });
@@ -134,14 +134,14 @@ fn door(door: &PlatformAccess, config: &Table) -> ConfigStep {
             edits.push(Edit::set_value(&format!("{section}.{key}"), reference));
         }
     }
-    let missing: Vec<&String> = door.ids.iter().filter(|id| !known.contains(*id)).collect();
+    let missing: Vec<&String> = access.ids.iter().filter(|id| !known.contains(*id)).collect();
     if !missing.is_empty() {
         let before = there.and_then(|there| there.get("allowed_user_ids")?.as_array());
         let before = before.into_iter().flatten().map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
         let all: Vec<String> = before.chain(missing.iter().map(|id| (*id).clone())).collect();
-        edits.push(Edit::set_value(&format!("{section}.allowed_user_ids"), ids(door.platform, &all)));
+        edits.push(Edit::set_value(&format!("{section}.allowed_user_ids"), ids(access.platform, &all)));
     }
-    let told = door.ids.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let told = access.ids.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let told = if told.is_empty() { "nobody by id".to_owned() } else { told };
     let standing = if edits.is_empty() && kept.is_empty() { StepStatus::There } else { StepStatus::New };
     ConfigStep { what: "people", told: format!("{section}: {told}"), standing, edits, kept }
@@ -227,7 +227,7 @@ mod tests {
     fn what_stands_in_the_config_stays() {
         let mut plan = ImportPlan::of(Program::Openclaw);
         let ids = ["5", "7"].map(str::to_owned).into();
-        plan.doors.push(PlatformAccess { platform: Platform::Telegram, ids, tokens: Vec::new() });
+        plan.platforms.push(PlatformAccess { platform: Platform::Telegram, ids, tokens: Vec::new() });
         let row = |name: &str| ImportedSchedule {
             name: name.to_owned(),
             when: "30 8 * * 1-5".to_owned(),

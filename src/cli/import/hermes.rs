@@ -8,7 +8,8 @@ use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, SkippedItem};
 use crate::cli::import::read::{
-    ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, server, text, texts, variables,
+    ForeignJob, ForeignProvider, JobTiming, ReadContext, model, platform_access, schedule, servers, text, texts,
+    variables,
 };
 use crate::cli::next_step::refusal;
 use hob_core::domain::secret::Secret;
@@ -42,9 +43,7 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
             one_job(&mut plan, job, here);
         }
     }
-    for (name, value) in config.pointer("/mcp_servers").and_then(Value::as_object).into_iter().flatten() {
-        server(&mut plan, name, value);
-    }
+    servers(&mut plan, config.pointer("/mcp_servers"));
     let key = |kind: &str| variable_value(&variables, &format!("{}_API_KEY", kind.to_uppercase())).map(Secret::new);
     let chosen = text(&config, "/model/default").or_else(|| text(&config, "/model"));
     let provider = text(&config, "/model/provider").filter(|provider| *provider != "auto");
@@ -54,10 +53,6 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
         let server = |_: &str| text(&config, "/model/base_url").map(str::to_owned);
         model(&mut plan, chosen, provider, &ForeignProvider { key: &key, server: &server });
     }
-    plan.left.push(SkippedItem::new(
-        "conversations",
-        "are the other program's own; what it kept of them as memory is taken",
-    ));
     Ok(plan)
 }
 
@@ -77,7 +72,7 @@ fn channels(plan: &mut ImportPlan, config: &Value, variables: &[(String, String)
         let tokens =
             tokens.filter_map(|(key, variable)| Some((*key, Secret::new(variable_value(variables, variable)?))));
         let tokens = tokens.collect();
-        door(plan, platform, &said, tokens);
+        platform_access(plan, platform, &said, tokens);
     }
 }
 

@@ -164,11 +164,14 @@ impl Program {
 
     /// What its files say.
     fn plan(self, foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Result<ImportPlan> {
-        match self {
+        let mut plan = match self {
             Self::Openclaw => openclaw::plan(foreign, here),
             Self::Hermes => hermes::plan(foreign, here),
             Self::Nanobot => nanobot::plan(foreign, here),
-        }
+        }?;
+        let why = "are the other program's own; what it kept of them as memory is taken";
+        plan.left.push(SkippedItem::new("conversations", why));
+        Ok(plan)
     }
 }
 

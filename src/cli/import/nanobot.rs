@@ -9,7 +9,7 @@ use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, SkippedItem};
 use crate::cli::import::read::{
-    ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts,
+    ForeignJob, ForeignProvider, JobTiming, ReadContext, model, platform_access, schedule, secret, servers, text, texts,
 };
 use crate::cli::next_step::refusal;
 use hob_core::domain::secret::Secret;
@@ -39,19 +39,13 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
             one_job(&mut plan, &job, here);
         }
     }
-    for (name, value) in config.pointer("/tools/mcpServers").and_then(Value::as_object).into_iter().flatten() {
-        server(&mut plan, name, value);
-    }
+    servers(&mut plan, config.pointer("/tools/mcpServers"));
     read_model(&mut plan, &config);
     let heartbeat = foreign.text("workspace/HEARTBEAT.md").map(crate::cli::import::text::entries).unwrap_or_default();
     if !heartbeat.is_empty() {
         let why = "is a list that is looked at from time to time: name it as `file` under [heartbeat]";
         plan.left.push(SkippedItem::new("HEARTBEAT.md", why));
     }
-    plan.left.push(SkippedItem::new(
-        "conversations",
-        "are the other program's own; what it kept of them as memory is taken",
-    ));
     Ok(plan)
 }
 
@@ -82,7 +76,7 @@ fn channels(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {
         let mut said = texts(value.pointer("/allowFrom"));
         said.extend(texts(value.pointer("/dm/allowFrom")));
         said.extend(texts(paired.as_ref().and_then(|file| file.pointer(&format!("/approved/{name}")))));
-        door(plan, platform, &said, tokens);
+        platform_access(plan, platform, &said, tokens);
     }
 }
 

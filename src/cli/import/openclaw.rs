@@ -8,7 +8,8 @@ use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, Persona, Platform, SkippedItem};
 use crate::cli::import::read::{
-    ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts, variables,
+    ForeignJob, ForeignProvider, JobTiming, ReadContext, model, platform_access, schedule, secret, servers, text,
+    texts, variables,
 };
 use crate::cli::next_step::refusal;
 use hob_core::domain::secret::Secret;
@@ -41,18 +42,12 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
     for job in jobs.chain(older) {
         one_job(&mut plan, &job, here);
     }
-    for (name, value) in config.pointer("/mcp/servers").and_then(Value::as_object).into_iter().flatten() {
-        server(&mut plan, name, value);
-    }
+    servers(&mut plan, config.pointer("/mcp/servers"));
     read_model(&mut plan, &config, foreign);
     if foreign.text("workspace/AGENTS.md").is_some() {
         let why = "says mostly how openclaw works; put what is yours in it under agent.system_prompt";
         plan.left.push(SkippedItem::new("AGENTS.md", why));
     }
-    plan.left.push(SkippedItem::new(
-        "conversations",
-        "are the other program's own; what it kept of them as memory is taken",
-    ));
     Ok(plan)
 }
 
@@ -102,7 +97,7 @@ fn channels(plan: &mut ImportPlan, config: &Value) {
         let tokens = tokens.collect();
         let dm = [value.pointer("/allowFrom"), value.pointer("/dm/allowFrom")];
         let said: Vec<String> = dm.into_iter().flat_map(texts).collect();
-        door(plan, platform, &said, tokens);
+        platform_access(plan, platform, &said, tokens);
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct ImportPlan {
     pub(super) memories: Vec<ImportedMemory>,
     pub(super) skills: Vec<SkillFolder>,
     /// Who was let in, platform by platform.
-    pub(super) doors: Vec<PlatformAccess>,
+    pub(super) platforms: Vec<PlatformAccess>,
     /// What it did by itself.
     pub(super) schedules: Vec<ImportedSchedule>,
     /// Its MCP servers.
@@ -165,7 +165,7 @@ impl ImportPlan {
             persona: None,
             memories: Vec::new(),
             skills: Vec::new(),
-            doors: Vec::new(),
+            platforms: Vec::new(),
             schedules: Vec::new(),
             servers: Vec::new(),
             model: None,
@@ -176,9 +176,9 @@ impl ImportPlan {
     /// The same without keys, tokens, and what else may be one. What is missing for it is said.
     pub(super) fn without_secrets(mut self) -> Self {
         let mut names = Vec::new();
-        for door in &mut self.doors {
-            let section = door.platform.section();
-            names.extend(door.tokens.drain(..).map(|(key, _)| format!("{section}.{key}")));
+        for access in &mut self.platforms {
+            let section = access.platform.section();
+            names.extend(access.tokens.drain(..).map(|(key, _)| format!("{section}.{key}")));
         }
         if let Some(chosen) = &mut self.model {
             names.extend(chosen.api_key.take().map(|_| "the model's key".to_owned()));

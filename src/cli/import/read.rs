@@ -70,7 +70,12 @@ pub(super) fn secret(value: &Value, pointer: &str) -> Option<Secret> {
 }
 
 /// Who was let in on a platform; `said` is how the other program writes it.
-pub(super) fn door(plan: &mut ImportPlan, platform: Platform, said: &[String], tokens: Vec<(&'static str, Secret)>) {
+pub(super) fn platform_access(
+    plan: &mut ImportPlan,
+    platform: Platform,
+    said: &[String],
+    tokens: Vec<(&'static str, Secret)>,
+) {
     let mut ids = BTreeSet::new();
     let section = platform.section();
     for id in said {
@@ -93,7 +98,7 @@ pub(super) fn door(plan: &mut ImportPlan, platform: Platform, said: &[String], t
         }
     }
     if !ids.is_empty() || !tokens.is_empty() {
-        plan.doors.push(PlatformAccess { platform, ids, tokens });
+        plan.platforms.push(PlatformAccess { platform, ids, tokens });
     }
 }
 
@@ -136,8 +141,15 @@ fn provider_name(provider: &str) -> &str {
     }
 }
 
+/// The MCP servers of a table.
+pub(super) fn servers(plan: &mut ImportPlan, table: Option<&Value>) {
+    for (name, value) in table.and_then(Value::as_object).into_iter().flatten() {
+        server(plan, name, value);
+    }
+}
+
 /// An MCP server, as all three write them.
-pub(super) fn server(plan: &mut ImportPlan, name: &str, value: &Value) {
+fn server(plan: &mut ImportPlan, name: &str, value: &Value) {
     let what = format!("the MCP server {name}");
     let is_name = name.len() <= SERVER_CHARS_MAX
         && name.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! The walls around the owner's own programs, as the config says.
+//! The sandbox of the owner's own programs, as the config says.
 
 use std::path::{Path, PathBuf};
 

@@ -80,7 +80,7 @@ fn sandbox_access(config: &TerminalConfig, workspace: &Workspace) -> SandboxAcce
     SandboxAccess { read: workspace.read.clone(), write, network: config.network, limits }
 }
 
-/// The walls around programs that work in the workspace.
+/// The sandbox of programs that work in the workspace.
 pub(super) fn confinement(dependencies: &ToolDependencies<'_>) -> Confinement {
     let reach = sandbox_access(&dependencies.config.terminal, dependencies.workspace);
     Confinement::new(dependencies.sandbox.clone(), reach, dependencies.data_dir)

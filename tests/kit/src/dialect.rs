@@ -11,7 +11,7 @@ use hob_model::message::{Completion, Image, MediaType, Message, ReplyPart, Seale
 use hob_model::provider::{NoSink, Provider, Request, Sink, ToolSchema};
 use hob_model::settings::{Deadlines, Settings, Tuning};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::stream::Gate;
@@ -96,6 +96,20 @@ pub fn answered(mut history: Vec<Message>, reply: &Completion, next: Option<&str
     }
     history.extend(next.map(Message::user));
     history
+}
+
+/// Has a conversation of three requests, with a call in the first reply and words of the user after the second.
+pub async fn converse(provider: &dyn Provider) {
+    let mut history = vec![Message::user("Hi")];
+    for next in [None, Some("More"), None] {
+        let completion = provider.complete(&asking(history.clone()), &NoSink).await.unwrap();
+        history = answered(history, &completion, next);
+    }
+}
+
+/// Is each of these lists the one before it, with more behind?
+pub fn is_growing(lists: &[&Vec<Value>]) -> bool {
+    lists.windows(2).all(|pair| pair[1].starts_with(pair[0]))
 }
 
 /// Holds the clock once the stream stands before the gate: the next deadline is then the only thing left to happen.

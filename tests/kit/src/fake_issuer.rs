@@ -2,10 +2,7 @@
 //!
 //! A request has exactly the fields that it must have, a refresh token holds once, and one that is shown again ends the login, as with issuers that take it for stolen.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::body::Bytes;
@@ -14,8 +11,8 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+
+use crate::served::Served;
 
 /// Who Hob is there, and what it is to ask for.
 pub const CLIENT: &str = "hob-household";
@@ -45,23 +42,15 @@ struct World {
 pub struct FakeIssuer {
     pub url: String,
     world: Arc<Mutex<World>>,
-    serving: JoinHandle<()>,
-}
-
-impl Drop for FakeIssuer {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
+    _served: Served,
 }
 
 impl FakeIssuer {
     pub async fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let world = Arc::new(Mutex::new(World::default()));
         let app = Router::new().fallback(answer).with_state(Arc::clone(&world));
-        let serving = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Self { url, world, serving }
+        let served = Served::start(app).await;
+        Self { url: served.root(), world, _served: served }
     }
 
     fn world(&self) -> MutexGuard<'_, World> {

@@ -2,23 +2,18 @@
 //!
 //! It refuses what OpenAI refuses, in its words; answers from a script; and records what it was given to hear.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+use std::collections::BTreeMap;
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
-
-use axum::Router;
 use axum::body::Body;
 use axum::extract::multipart::Field;
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request, State};
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use serde_json::json;
 
-use super::stream::{Plan, Step};
+use crate::fake_audio::{AudioServer, Refusal, SharedState, next, no_model, refuse};
+use crate::stream::{Plan, Step};
 
 /// The largest recording.
 const BYTES_MAX: usize = 26_214_400;
@@ -39,159 +34,69 @@ pub struct ReceivedRecording {
     pub bytes: Vec<u8>,
 }
 
-/// What becomes of one request.
-#[derive(Debug, Clone)]
-enum Reply {
+/// What is answered to a recording.
+pub enum Transcript {
     Words(String, u32),
-    Status(u16),
-    Hang,
+    /// An answer without an end.
     Flood,
 }
 
-#[derive(Default)]
-struct ServerState {
-    script: VecDeque<Reply>,
-    given: Vec<ReceivedRecording>,
-    refused: Vec<String>,
-    asked: usize,
-    key: Option<String>,
-}
-
 /// The server; it ends when dropped.
-pub struct FakeTranscription {
-    world: Arc<Mutex<ServerState>>,
-    address: String,
-    server: JoinHandle<()>,
-}
-
-impl Drop for FakeTranscription {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
-}
+pub type FakeTranscription = AudioServer<Transcript, ReceivedRecording>;
 
 impl FakeTranscription {
     /// Listens on a free port of loopback, with an empty script.
     pub async fn start() -> Self {
-        let world = Arc::<Mutex<ServerState>>::default();
-        let router = Router::new()
-            .route("/v1/audio/transcriptions", post(transcriptions))
-            .layer(DefaultBodyLimit::disable())
-            .with_state(Arc::clone(&world));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { world, address, server }
-    }
-
-    /// The API's address, for `base_url`.
-    pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
-    }
-
-    /// Takes only requests with this key.
-    pub fn require_key(&self, key: &str) -> &Self {
-        self.world().key = Some(format!("Bearer {key}"));
-        self
+        Self::serving("/v1/audio/transcriptions", post(transcriptions).layer(DefaultBodyLimit::disable())).await
     }
 
     /// Hears this in the next recording, which is so many seconds long.
     pub fn hears(&self, words: &str, seconds: u32) -> &Self {
-        self.world().script.push_back(Reply::Words(words.to_owned(), seconds));
-        self
-    }
-
-    /// Answers the next request with this status, and no more than an error.
-    pub fn fails(&self, status: u16) -> &Self {
-        self.world().script.push_back(Reply::Status(status));
-        self
-    }
-
-    /// Never answers the next request.
-    pub fn hangs(&self) -> &Self {
-        self.world().script.push_back(Reply::Hang);
-        self
+        self.answers(Transcript::Words(words.to_owned(), seconds))
     }
 
     /// Answers the next request without an end.
     pub fn floods(&self) -> &Self {
-        self.world().script.push_back(Reply::Flood);
-        self
+        self.answers(Transcript::Flood)
     }
 
     /// Every recording that was well given, in order, whatever the answer was.
     pub fn given(&self) -> Vec<ReceivedRecording> {
-        self.world().given.clone()
-    }
-
-    /// What was wrong with each request that was refused. A good test ends with this being empty.
-    pub fn refused(&self) -> Vec<String> {
-        self.world().refused.clone()
-    }
-
-    /// How many requests came.
-    pub fn asked(&self) -> usize {
-        self.world().asked
-    }
-
-    fn world(&self) -> MutexGuard<'_, ServerState> {
-        self.world.lock().unwrap()
+        self.taken()
     }
 }
 
-/// What is answered in the place of words.
-struct Refusal {
-    status: StatusCode,
-    message: String,
-    code: Option<&'static str>,
-}
-
-async fn transcriptions(State(world): State<Arc<Mutex<ServerState>>>, request: Request) -> Response {
-    let key = world.lock().unwrap().key.clone();
-    let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    world.lock().unwrap().asked += 1;
-    if key.is_some() && authorization != key.as_deref() {
-        let what = "Incorrect API key provided: sk-***.";
-        return error(StatusCode::UNAUTHORIZED, what, Some("invalid_api_key"));
-    }
-    let given = match read(request).await.and_then(checked) {
-        Ok(given) => given,
-        Err(refusal) => {
-            world.lock().unwrap().refused.push(refusal.message.clone());
-            return error(refusal.status, &refusal.message, refusal.code);
+async fn transcriptions(
+    State(world): State<SharedState<Transcript, ReceivedRecording>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    world.lock().unwrap().admit(request.headers())?;
+    let given = read(request).await.and_then(checked);
+    let field = |name: &str| given.as_ref().ok().and_then(|given| given.fields.get(name).cloned());
+    let (model, format) = (field("model"), field("response_format"));
+    match next(&world, given).await? {
+        Some(Transcript::Words(text, _)) if format.as_deref() == Some("text") => {
+            Ok(format!("{text}\n").into_response())
         }
-    };
-    let by_length = given.fields["model"] == "whisper-1";
-    let plain = given.fields.get("response_format").is_some_and(|format| format == "text");
-    let reply = {
-        let mut world = world.lock().unwrap();
-        world.given.push(given);
-        world.script.pop_front()
-    };
-    match reply {
-        Some(Reply::Words(text, _)) if plain => format!("{text}\n").into_response(),
-        Some(Reply::Words(text, seconds)) => {
-            let usage = if by_length {
+        Some(Transcript::Words(text, seconds)) => {
+            let usage = if model.as_deref() == Some("whisper-1") {
                 json!({"type": "duration", "seconds": seconds})
             } else {
                 json!({"type": "tokens", "input_tokens": 14, "input_token_details": {"text_tokens": 0, "audio_tokens": 14},
                     "output_tokens": 9, "total_tokens": 23})
             };
-            answer(StatusCode::OK, &json!({"text": text, "usage": usage}))
+            Ok(answer(Body::from(json!({"text": text, "usage": usage}).to_string())))
         }
-        Some(Reply::Status(status)) => error(StatusCode::from_u16(status).unwrap(), "It failed.", None),
-        Some(Reply::Hang) => std::future::pending().await,
-        Some(Reply::Flood) => {
+        Some(Transcript::Flood) => {
             let flood = Plan::default().step(Step::Forever(vec![b' '; 256 * 1024].into()));
-            let body = Body::from_stream(flood.play(|| {}));
-            (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+            Ok(answer(Body::from_stream(flood.play(|| {}))))
         }
-        None => error(StatusCode::BAD_REQUEST, "The fake has no answer in its script.", None),
+        None => refuse("The fake has no answer in its script."),
     }
 }
 
-fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal { status: StatusCode::BAD_REQUEST, message: what.into(), code: None })
+fn answer(body: Body) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 /// The form, each field once.
@@ -239,8 +144,7 @@ fn checked(given: ReceivedRecording) -> Result<ReceivedRecording, Refusal> {
         return refuse("you must provide a model parameter");
     };
     if !MODELS.contains(&model.as_str()) {
-        let what = format!("The model `{model}` does not exist or you do not have access to it.");
-        return Err(Refusal { status: StatusCode::NOT_FOUND, message: what, code: Some("model_not_found") });
+        return no_model(model);
     }
     let format = fields.get("response_format").map_or("json", String::as_str);
     if format != "json" && (model != "whisper-1" || format != "text") {
@@ -276,13 +180,4 @@ fn is(end: &str, bytes: &[u8]) -> bool {
         "m4a" | "mp4" => bytes.get(4..8) == Some(b"ftyp"),
         _ => bytes.starts_with(b"ID3") || matches!(bytes, [0xFF, second, ..] if second & 0xE0 == 0xE0),
     }
-}
-
-fn error(status: StatusCode, message: &str, code: Option<&str>) -> Response {
-    let kind = if status.is_server_error() { "server_error" } else { "invalid_request_error" };
-    answer(status, &json!({"error": {"message": message, "type": kind, "param": null, "code": code}}))
-}
-
-fn answer(status: StatusCode, body: &Value) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }

@@ -3,8 +3,6 @@
 //! It records what it was asked and what it refused, and notices clients that drop a stream. No fixed port, no sleeps.
 //! Start at [`ScriptedServer::start`]; what a service takes and knows is its [`Service`].
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,12 +11,10 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::Response;
-use axum::serve::ListenerExt;
 use serde_json::Value;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
+use crate::served::Served;
 use crate::stream::Plan;
 
 /// A request as the server got it.
@@ -194,14 +190,7 @@ impl<S: Service> Shared<S> {
 /// The server; it ends when dropped.
 pub struct ScriptedServer<S: Service> {
     shared: Arc<Shared<S>>,
-    address: String,
-    server: JoinHandle<()>,
-}
-
-impl<S: Service> Drop for ScriptedServer<S> {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
+    served: Served,
 }
 
 impl<S: Service> ScriptedServer<S> {
@@ -217,22 +206,17 @@ impl<S: Service> ScriptedServer<S> {
         let (asked, dropped) = (watch::Sender::new(0), watch::Sender::new(0));
         let shared = Arc::new(Shared { service, script: Mutex::new(script), asked, dropped });
         let router = Router::new().fallback(answer::<S>).with_state(Arc::clone(&shared));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        // As real servers do: pieces of a reply go out when they are written.
-        let listener = listener.tap_io(|connection| connection.set_nodelay(true).unwrap());
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { shared, address, server }
+        Self { shared, served: Served::start(router).await }
     }
 
     /// The server's root, for `base_url`.
     pub fn root(&self) -> String {
-        format!("http://{}", self.address)
+        self.served.root()
     }
 
     /// `host:port`.
     pub fn address(&self) -> &str {
-        &self.address
+        self.served.address()
     }
 
     /// The service behind it.

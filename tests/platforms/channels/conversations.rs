@@ -6,15 +6,7 @@ use hob_core::domain::capabilities::Feature;
 use hob_testkit::fake_model::{Gate, Reply, Script};
 
 /// A tool that leaves a line, and asks before.
-pub(crate) const PAY: &str = r#"
-[tools.pay]
-sandbox = false
-trusted_output = true
-description = "Pays."
-command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
-parameters = { to = "Whom." }
-approval = "ask"
-"#;
+pub(crate) const PAY: &str = hob_testkit::house::PAYS;
 
 /// Each conversation as a test of each platform.
 macro_rules! on_every_platform {

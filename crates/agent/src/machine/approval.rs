@@ -3,14 +3,14 @@
 //! | the call | then |
 //! |---|---|
 //! | its tool refuses it | it is never made |
-//! | what it changes can be judged afterwards ([`draft`]), and its tool is not asked about | it is made |
+//! | what it changes can be judged afterwards (`draft`), and its tool is not asked about | it is made |
 //! | it keeps what was changed so | a person is asked, and shown what that is |
 //! | the persona wants a word to each such call, or it may change a protected path (`gate`) | a person is asked, each time |
 //! | critical, or of a high grade | a person is asked, each time |
 //! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read, unless it was planned before that ([`plan`]) |
 //! | its tool is asked about | a person is asked, unless they have said "always" |
 //! | of a medium grade | a person is asked, unless they have said "always", or it was planned |
-//! | can be taken back ([`undo`]) | the same, of one grade less |
+//! | can be taken back (`undo`) | the same, of one grade less |
 //! | takes something back, as a person has said | it is made |
 //! | any other | it is made |
 //!
@@ -18,14 +18,14 @@
 //!
 //! Never: a word that counts twice. A call is started in the step that takes its approval in; whatever cuts it off after
 //! that is asked about, and no approval of before stands for it.
-//! Start at `verdict`; the words are in [`words`].
+//! Start at `verdict`; the words are in `words`.
 
-pub mod classes;
+pub(crate) mod classes;
 mod gate;
 mod keeping;
 pub mod scope;
-pub mod several;
-pub mod words;
+pub(crate) mod several;
+pub(crate) mod words;
 
 use crate::machine::batch::{Batch, CallProgress, OpenCall};
 use crate::machine::digest::Digest;

@@ -28,10 +28,10 @@ use hob_core::domain::tools::{Assessment, DangerGrade, KEEP_CHANGES, Risk};
 use hob_model::message::{Completion, ToolCall};
 
 /// For the model: why a call of this was settled without a person's word.
-pub const LATE: &str =
+pub(crate) const LATE: &str =
     "Not run: nobody said in time whether to keep what was changed, so it was thrown away. They have been told.";
 /// For the person: the time to decide is over.
-pub const EXPIRED: &str = "Nobody said in time whether to keep what I had changed in the workspace, so I have thrown it away. \
+pub(crate) const EXPIRED: &str = "Nobody said in time whether to keep what I had changed in the workspace, so I have thrown it away. \
      If it is still wanted, say it again.";
 /// For the person, below a notice: the run ended before they were asked.
 pub(crate) const NOT_KEPT: &str = "What I had changed in the workspace was not kept.";
@@ -49,7 +49,7 @@ pub(super) fn is_contained(run: &ActiveState, known: &Assessment) -> bool {
 }
 
 /// Where a call of the open batch works.
-pub fn place_of(run: &ActiveState, call: &CallId) -> DraftUse {
+pub(crate) fn place_of(run: &ActiveState, call: &CallId) -> DraftUse {
     let Phase::Acting(batch) = &run.phase else { return DraftUse::AtOnce };
     let Some(open) = batch.get(call) else { return DraftUse::AtOnce };
     if open.call.name == KEEP_CHANGES {

@@ -63,12 +63,12 @@ impl Reading {
 }
 
 /// Does a reader get what this open call finds?
-pub fn is_read(run: &ActiveState, id: &CallId) -> bool {
+pub(crate) fn is_read(run: &ActiveState, id: &CallId) -> bool {
     of(run, id).is_some()
 }
 
 /// The question about what this call of the open batch finds, where the reader is to begin or at work.
-pub fn waiting<'a>(run: &'a ActiveState, id: &CallId) -> Option<&'a Reading> {
+pub(crate) fn waiting<'a>(run: &'a ActiveState, id: &CallId) -> Option<&'a Reading> {
     of(run, id).filter(|(open, _)| open.progress == CallProgress::Child).map(|(_, reading)| reading)
 }
 
@@ -81,7 +81,7 @@ fn of<'a>(run: &'a ActiveState, id: &CallId) -> Option<(&'a OpenCall, &'a Readin
 }
 
 /// The words that a reader may be given.
-pub fn found(outcome: &ToolOutcome) -> Option<&str> {
+pub(crate) fn found(outcome: &ToolOutcome) -> Option<&str> {
     if let ToolOutcome::Text { text, is_error: false }
     | ToolOutcome::Seen { text, is_error: false, .. }
     | ToolOutcome::Exited { text, .. } = outcome

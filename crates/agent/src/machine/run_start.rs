@@ -10,7 +10,7 @@ use crate::machine::digest::Digest;
 use crate::machine::notebook::Notebook;
 use crate::machine::policy::Policy;
 use hob_core::domain::ids::{FactId, MemoryId, MessageId};
-use hob_core::domain::memory::Leg;
+use hob_core::domain::memory::RecallCause;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::tools::ToolFacts;
 use hob_model::price::Rates;
@@ -77,7 +77,7 @@ pub struct RecallRecord {
     pub answer: Option<MessageId>,
     /// What brought it up.
     #[serde(rename = "by")]
-    pub leg: Leg,
+    pub leg: RecallCause,
     /// How well it fits, in thousandths.
     #[serde(rename = "s")]
     pub score: i64,
@@ -95,15 +95,23 @@ impl RecallRecord {
 
     /// A fact, by itself.
     pub(crate) fn of_fact(fact: FactId, score: i64) -> Self {
-        Self { memory: None, fact: Some(fact), answer: None, leg: Leg::Fact, score, parts: BTreeMap::new(), ask: false }
+        Self {
+            memory: None,
+            fact: Some(fact),
+            answer: None,
+            leg: RecallCause::Fact,
+            score,
+            parts: BTreeMap::new(),
+            ask: false,
+        }
     }
 
     /// Was it looked for, and not merely there in any case? Only that raises its importance.
     pub(crate) fn is_use(&self) -> bool {
         match self.leg {
-            Leg::Relevance => true,
-            Leg::Fact => self.parts.contains_key(Self::WORDS),
-            Leg::Recency | Leg::Salience | Leg::Answer => false,
+            RecallCause::Relevance => true,
+            RecallCause::Fact => self.parts.contains_key(Self::WORDS),
+            RecallCause::Recency | RecallCause::Salience | RecallCause::Answer => false,
         }
     }
 }

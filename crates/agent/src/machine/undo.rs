@@ -55,7 +55,7 @@ impl UndoState {
 }
 
 /// Is it a call whose effect can be taken back, by all that is known before it is made?
-pub fn counts(run: &ActiveState, tool: &str, known: &Assessment) -> bool {
+pub(crate) fn counts(run: &ActiveState, tool: &str, known: &Assessment) -> bool {
     known.undoable && run.rules >= RulesEdition::UNDONE && !run.undo.broken.contains(tool)
 }
 

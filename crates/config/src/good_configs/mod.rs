@@ -7,7 +7,7 @@
 //! Never: a write to the user's file.
 //! Start at [`GoodConfigHistory`].
 
-pub mod closed_sections;
+pub(crate) mod closed_sections;
 pub(crate) mod data_dir_notes;
 pub mod entry;
 pub mod fallback;

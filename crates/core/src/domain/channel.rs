@@ -15,7 +15,8 @@ use crate::domain::outgoing::{DeliveryError, Destination, DraftMessage, Outgoing
 use crate::domain::secret::Secret;
 
 /// What became of an update that a channel handed in. In each case the platform may now be told that Hob has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum UpdateOutcome {
     /// Stored, with all that follows from it; it will be answered.
     Committed,

@@ -92,7 +92,7 @@ impl<'r> Decode<'r, Sqlite> for Scope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(rename_all = "snake_case")]
-pub enum Leg {
+pub enum RecallCause {
     /// It was said just before.
     Recency,
     /// It is pinned, or matters much.
@@ -105,7 +105,7 @@ pub enum Leg {
     Answer,
 }
 
-impl Leg {
+impl RecallCause {
     /// The name in the database and the journal.
     pub fn as_str(self) -> &'static str {
         match self {

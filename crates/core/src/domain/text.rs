@@ -49,6 +49,11 @@ pub fn grouped(number: u64) -> String {
     digits.char_indices().fold(String::new(), |text, (at, digit)| format!("{text}{}{digit}", comma(at)))
 }
 
+/// `1 call`, `2 calls`.
+pub fn counted(count: i64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// A number of bytes as people say it.
 #[expect(clippy::cast_precision_loss, reason = "a tenth is all that is told")]
 pub fn size(bytes: u64) -> String {

@@ -19,7 +19,7 @@ use hob_tools::schedule::look::{LookOrder, Looker as _};
 /// What schedules look at, and when they are due.
 async fn due(kit: &Kit) -> (Option<i64>, Vec<String>) {
     let both = kit.keeper.store.read(async |tx| {
-        Ok((schedules::next_times(tx, 1).await?.first().copied(), schedules::list_followed(tx, 9).await?))
+        Ok((schedules::upcoming(tx, 1).await?.first().map(|next| next.next_at), schedules::list_followed(tx, 9).await?))
     });
     both.await.unwrap()
 }

@@ -53,7 +53,7 @@ const ATTEMPTS_MAX: usize = 6;
 const BLOCK_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ModelFile {
+pub(crate) struct ModelFile {
     pub name: &'static str,
     /// Its exact length.
     pub bytes: u64,
@@ -63,7 +63,7 @@ pub struct ModelFile {
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// The file.
     pub name: &'static str,
     pub done: u64,
@@ -71,7 +71,7 @@ pub struct Progress {
 }
 
 /// Whether all files lie in `folder`. Only whole files have their names.
-pub async fn is_there(folder: &Path, files: &[ModelFile]) -> bool {
+pub(crate) async fn is_there(folder: &Path, files: &[ModelFile]) -> bool {
     for file in files {
         let found = fs::metadata(folder.join(file.name)).await;
         if !found.is_ok_and(|found| found.is_file() && found.len() == file.bytes) {
@@ -86,7 +86,7 @@ pub async fn is_there(folder: &Path, files: &[ModelFile]) -> bool {
 /// # Errors
 /// When the server cannot be reached after some attempts (what came so far is kept for the next), has other files, or the
 /// disk takes nothing.
-pub async fn fetch(
+pub(crate) async fn fetch(
     base_url: &str,
     files: &[ModelFile],
     folder: &Path,

@@ -12,7 +12,7 @@ use hob_core::domain::ids::UserId;
 
 pub mod account;
 pub mod error;
-pub mod fetch;
+pub(crate) mod fetch;
 pub mod local;
 pub mod openai;
 

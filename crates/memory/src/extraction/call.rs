@@ -103,12 +103,12 @@ impl BeginCall {
 }
 
 /// The tokens that a request is expected to be.
-pub fn estimate(request: &Request) -> u64 {
+pub(crate) fn estimate(request: &Request) -> u64 {
     expected_tokens(tokens::estimate(&request.system, &request.tools, &request.messages))
 }
 
 /// What is set aside for it. A model without a known price has none.
-pub fn reserve(table: &ModelTable, model: &str, request: &Request) -> Money {
+pub(crate) fn reserve(table: &ModelTable, model: &str, request: &Request) -> Money {
     let reply = request.max_output_tokens.unwrap_or_default();
     table.facts(model).rates.map_or(Money::ZERO, |rates| price::most(estimate(request), reply, &rates))
 }
@@ -117,7 +117,7 @@ pub fn reserve(table: &ModelTable, model: &str, request: &Request) -> Money {
 ///
 /// # Errors
 /// As [`hob_model::provider::Provider::complete`] does, and when it takes too long.
-pub async fn ask(models: &Catalog, label: &str, request: &Request) -> Result<Completion, ModelError> {
+pub(crate) async fn ask(models: &Catalog, label: &str, request: &Request) -> Result<Completion, ModelError> {
     let Some(provider) = models.get(label) else {
         return Err(ModelError::new(ErrorClass::UnknownModel, format!("{label} is no longer configured")));
     };
@@ -130,7 +130,7 @@ pub async fn ask(models: &Catalog, label: &str, request: &Request) -> Result<Com
 }
 
 /// Whether the same may well be answered another time, without anything having changed in it.
-pub fn is_transient(class: ErrorClass) -> bool {
+pub(crate) fn is_transient(class: ErrorClass) -> bool {
     match class {
         ErrorClass::Auth
         | ErrorClass::Billing
@@ -189,7 +189,7 @@ fn cost(table: &ModelTable, model: &str, usage: &Usage) -> Option<i64> {
 }
 
 /// Closes the calls that a process left open, and gives how many; to be run before there are others.
-pub async fn close_lost(tx: &mut Tx, table: &ModelTable, at: Timestamp) -> Result<usize, StoreError> {
+pub(crate) async fn close_lost(tx: &mut Tx, table: &ModelTable, at: Timestamp) -> Result<usize, StoreError> {
     let open = memory_calls::open(tx).await?;
     for call in &open {
         let rates = table.facts(&call.model).rates;

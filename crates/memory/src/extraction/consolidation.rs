@@ -17,14 +17,14 @@ const FACTS_MAX: i64 = 300;
 
 /// What became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConsolidationOutcome {
+pub(crate) struct ConsolidationOutcome {
     pub scope: Scope,
     /// Facts that were merged into others, or are over.
     pub merged: usize,
 }
 
 /// Looks through the scope that has waited longest.
-pub async fn consolidate(
+pub(crate) async fn consolidate(
     tx: &mut Tx,
     before: Timestamp,
     at: Timestamp,
@@ -46,7 +46,7 @@ pub async fn consolidate(
 
 /// A fact that is no longer current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FactMerge {
+pub(crate) struct FactMerge {
     pub gone: FactId,
     /// What says the same; none: its time is over.
     pub into: Option<FactId>,
@@ -54,7 +54,7 @@ pub struct FactMerge {
 
 /// What of the current facts says the same as another, whatever its category, and what is over. Of two, the one stays that was
 /// told, else the surer, else the older.
-pub fn merges(known: &[Fact], now: i64) -> Vec<FactMerge> {
+pub(crate) fn merges(known: &[Fact], now: i64) -> Vec<FactMerge> {
     let mut staying: Vec<&Fact> = Vec::new();
     let mut gone = Vec::new();
     let mut by_worth: Vec<&Fact> = known.iter().collect();

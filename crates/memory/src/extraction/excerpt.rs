@@ -19,7 +19,7 @@ use hob_model::tokens;
 use hob_store::episodes::EpisodeTurn;
 
 /// The most turns in one call.
-pub const TURNS_MAX: i64 = 40;
+pub(crate) const TURNS_MAX: i64 = 40;
 /// The most tokens of what was said in one call.
 const TOKENS_MAX: u64 = 4_000;
 /// The most characters that are shown of one turn.
@@ -27,13 +27,13 @@ const TURN_CHARS_MAX: usize = 2_000;
 /// The most characters that are shown of Hob's question.
 const ASKED_CHARS_MAX: usize = 300;
 /// The most tokens of the reply.
-pub const REPLY_TOKENS: u64 = 2_000;
+pub(crate) const REPLY_TOKENS: u64 = 2_000;
 /// The most facts of one call.
-pub const FACTS_MAX: usize = 20;
+pub(crate) const FACTS_MAX: usize = 20;
 /// The tool that takes them.
-pub const TOOL: &str = "record_facts";
+pub(crate) const TOOL: &str = "record_facts";
 /// What facts may be about.
-pub const CATEGORIES: [&str; 11] =
+pub(crate) const CATEGORIES: [&str; 11] =
     ["contact", "family", "general", "hobby", "home", "person", "pet", "plan", "preference", "school", "work"];
 
 /// What whoever draws facts is told.
@@ -50,7 +50,7 @@ several people talk, it always names whose. Use a key that is in use if it means
 - If there is nothing to note, call record_facts with an empty list.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShownTurn {
+pub(crate) struct ShownTurn {
     pub turn: EpisodeTurn,
     /// Its words, without secrets.
     pub text: String,
@@ -113,7 +113,7 @@ fn shown_turn(scope: Scope, turn: EpisodeTurn) -> Option<ShownTurn> {
 }
 
 /// The request; `keys` are those in use, each with its category.
-pub fn request(shown: &[ShownTurn], keys: &[(String, String)], zone: &TimeZone) -> Request {
+pub(crate) fn request(shown: &[ShownTurn], keys: &[(String, String)], zone: &TimeZone) -> Request {
     let mut lines = Vec::new();
     if !keys.is_empty() {
         let keys: Vec<String> =

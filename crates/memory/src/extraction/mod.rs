@@ -1,16 +1,16 @@
 //! Facts drawn from what people said, when a conversation is over, by the cheap model (row N8).
 //!
 //! Never: words of the model, of tools, of what was recalled or brought in; anything but facts of that episode's own scope.
-//! Start at [`Extractor::run_pass`]; what is shown is [`excerpt`]'s, what is believed [`reply`]'s.
+//! Start at [`Extractor::run_pass`]; what is shown is `excerpt`'s, what is believed `reply`'s.
 //!
 //! An episode's cursor moves in the transaction that keeps its facts: whatever dies in between, a call is made again at most, and
 //! no fact comes twice.
 
-pub mod call;
-pub mod consolidation;
-pub mod excerpt;
-pub mod reply;
-pub mod restricted;
+pub(crate) mod call;
+pub(crate) mod consolidation;
+pub(crate) mod excerpt;
+pub(crate) mod reply;
+pub(crate) mod restricted;
 
 #[cfg(test)]
 mod tests;

@@ -102,7 +102,7 @@ const CHANGES: &[&str] = &[
 /// The reply of a model, as it is told to write it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Reply {
+pub(crate) struct Reply {
     /// The facts; none is a good answer.
     facts: Vec<Draft>,
 }
@@ -110,7 +110,7 @@ pub struct Reply {
 /// A fact as a model puts it.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Draft {
+pub(crate) struct Draft {
     /// The number of the turn that it rests on.
     turn: usize,
     /// What it is about, broadly.
@@ -128,7 +128,7 @@ pub struct Draft {
 
 /// A reply that is not what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnreadableReply {
+pub(crate) enum UnreadableReply {
     /// There is neither a call nor JSON in it.
     #[error("the model noted nothing: it did not call {TOOL}")]
     NoCall,
@@ -141,7 +141,7 @@ pub enum UnreadableReply {
 ///
 /// # Errors
 /// When it is not what was asked for.
-pub fn read(completion: &Completion) -> Result<Vec<Draft>, UnreadableReply> {
+pub(crate) fn read(completion: &Completion) -> Result<Vec<Draft>, UnreadableReply> {
     let called = completion.calls().find(|call| call.name == TOOL).map(|call| call.arguments.clone());
     // Where a provider cannot be made to call a tool, some models write what they would have called it with.
     let written = || {
@@ -157,7 +157,7 @@ pub fn read(completion: &Completion) -> Result<Vec<Draft>, UnreadableReply> {
 
 /// How many drafts were dropped, by why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DroppedCounts {
+pub(crate) struct DroppedCounts {
     /// They cite no turn that was shown, or say what it does not.
     pub unsupported: usize,
     /// They are of health, money, politics or religion.
@@ -168,14 +168,14 @@ pub struct DroppedCounts {
 
 /// A fact that is believed, and the memory that it rests on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ExtractedFact {
+pub(crate) struct ExtractedFact {
     /// What it rests on.
     pub memory: MemoryId,
     pub saying: FactDraft,
 }
 
 /// What is believed of the drafts.
-pub fn checked(
+pub(crate) fn checked(
     drafts: Vec<Draft>,
     scope: Scope,
     shown: &[ShownTurn],

@@ -15,11 +15,11 @@ use hob_core::domain::ids::{FactId, UserId};
 use hob_store::facts::{Fact, Source};
 
 /// The most values that stand against a current one.
-pub const RIVALS_MAX: usize = 3;
+pub(crate) const RIVALS_MAX: usize = 3;
 
 /// Something said to be so.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Claim<'a> {
+pub(crate) struct Claim<'a> {
     /// What is said to be so.
     pub value: &'a str,
     /// How it comes to be known.
@@ -34,7 +34,7 @@ pub struct Claim<'a> {
 
 /// What becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub(crate) enum Decision {
     /// It is the first of its kind.
     New,
     /// This fact says so already.
@@ -48,7 +48,7 @@ pub enum Decision {
 }
 
 /// Decides; `known` is the current fact, then its rivals, the oldest first.
-pub fn decide(claim: &Claim<'_>, known: &[Fact]) -> Decision {
+pub(crate) fn decide(claim: &Claim<'_>, known: &[Fact]) -> Decision {
     let Some(current) = known.first() else { return Decision::New };
     if current.is_over(claim.now) {
         return Decision::Supersede;

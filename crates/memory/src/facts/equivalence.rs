@@ -15,12 +15,12 @@ const FILLERS: &[&str] = &[
 const JOINTS: &[&str] = &["of", "von", "vom"];
 
 /// A text without what does not matter in it: case, spaces, trailing punctuation.
-pub fn fold(text: &str) -> String {
+pub(crate) fn fold(text: &str) -> String {
     one_line(text).to_lowercase()
 }
 
 /// The text on one line, without punctuation at its end.
-pub fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let line = hob_core::domain::text::one_line(text);
     line.trim_end_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!') || c.is_whitespace()).to_owned()
 }

@@ -16,7 +16,7 @@ const POSSESSIVES: [&str; 10] =
 
 /// Who a text means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NameMatch<'a> {
+pub(crate) enum NameMatch<'a> {
     One(&'a Person),
     /// Several: it has to be said which.
     Several(Vec<&'a Person>),
@@ -25,7 +25,7 @@ pub enum NameMatch<'a> {
 }
 
 /// Who of `people` is meant by `text`: a name goes before what else somebody is known by, and that before "my sister".
-pub fn find<'a>(people: &'a [Person], text: &str) -> NameMatch<'a> {
+pub(crate) fn find<'a>(people: &'a [Person], text: &str) -> NameMatch<'a> {
     let wanted = fold(text);
     let identity = Identity::parse(text).ok().map(|identity| fold(&identity.value));
     let by_name = |person: &Person| fold(&person.name) == wanted;
@@ -50,7 +50,7 @@ pub fn find<'a>(people: &'a [Person], text: &str) -> NameMatch<'a> {
 }
 
 /// Those of `people` whom `text` speaks of, in their order.
-pub fn mentioned<'a>(people: &'a [Person], text: &str) -> Vec<&'a Person> {
+pub(crate) fn mentioned<'a>(people: &'a [Person], text: &str) -> Vec<&'a Person> {
     let (words, exact) = (name_words(&fold(text)), name_words(text));
     let named = |name: &str| {
         let (name, short) = (fold(name), name.chars().count() < SHORT_CHARS);
@@ -116,7 +116,7 @@ pub(crate) fn relation_of(name: &str) -> Option<&str> {
 }
 
 /// In lower case, with single spaces: names that differ in nothing else are one.
-pub fn fold(name: &str) -> String {
+pub(crate) fn fold(name: &str) -> String {
     one_line(name).to_lowercase()
 }
 

@@ -9,7 +9,7 @@ use hob_core::domain::lexicon::{self, month, weekday};
 mod named;
 #[cfg(test)]
 mod tests;
-pub mod until;
+pub(crate) mod until;
 
 /// A day or more, both ends within.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ const LATER: (f64, f64) = (0.9, 10.0);
 const EARLIER: (f64, f64) = (0.6, 7.0);
 
 /// How close `day` is to the nearest of `spoken`: 1 within, 0 far away or if nothing is spoken of.
-pub fn closeness(day: Date, spoken: &[DateRange]) -> f64 {
+pub(crate) fn closeness(day: Date, spoken: &[DateRange]) -> f64 {
     let of = |days: &DateRange| {
         let fall = |(most, third): (f64, f64), from: Date, to: Date| most * (-days_between(from, to) / third).exp();
         if day < days.from {

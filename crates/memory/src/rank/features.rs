@@ -29,7 +29,7 @@ pub struct RankQuestion {
 
 /// Something that was said.
 #[derive(Debug, Clone, Default)]
-pub struct RankTurn {
+pub(crate) struct RankTurn {
     /// Its memory.
     pub id: i64,
     /// Who said it, as they are called.
@@ -48,7 +48,7 @@ pub struct RankTurn {
 
 /// A stretch of a conversation, with all that was said in it.
 #[derive(Debug, Clone)]
-pub struct RankSession {
+pub(crate) struct RankSession {
     pub day: Date,
     /// In order.
     pub turns: Vec<RankTurn>,
@@ -56,7 +56,7 @@ pub struct RankSession {
 
 /// What is embedded of a turn, and where its own words begin: with the turn before it, as many make sense only then, and
 /// with the names of those who speak. One pass gives the vector and the tokens.
-pub fn embedded(before: Option<(&str, &str)>, turn: (&str, &str)) -> (String, usize) {
+pub(crate) fn embedded(before: Option<(&str, &str)>, turn: (&str, &str)) -> (String, usize) {
     let mut text = before.map(|(speaker, said)| format!("{speaker}: {said}\n")).unwrap_or_default();
     let own = text.len();
     text.push_str(turn.0);
@@ -70,7 +70,7 @@ pub(crate) fn is_informative(token: &str) -> bool {
     folded_words(token).next().is_some_and(|word| !is_stop_word(&word))
 }
 
-pub const FEATURES: usize = 14;
+pub(crate) const FEATURES: usize = 14;
 
 /// The features that an embedding makes.
 pub(super) const OF_MEANING: std::ops::Range<usize> = 2..6;
@@ -91,7 +91,7 @@ pub struct CandidateFeatures {
 
 /// A word that is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SearchWord {
+pub(crate) struct SearchWord {
     /// As it stands in the question: a stem need not be its own stem.
     pub word: String,
     pub stem: String,
@@ -99,7 +99,7 @@ pub struct SearchWord {
 
 /// The words of a question that are looked for: no stop words and none of `names`, as those who are named speak in
 /// nearly all of it. The names alone, if there is nothing else.
-pub fn search_words(question: &str, names: &[&str]) -> Vec<SearchWord> {
+pub(crate) fn search_words(question: &str, names: &[&str]) -> Vec<SearchWord> {
     let names: Vec<String> = names.iter().flat_map(|name| folded_words(name)).collect();
     let telling = distinct(folded_words(question).filter(|word| !is_stop_word(word) && !names.contains(word)));
     if telling.is_empty() { distinct(folded_words(question).filter(|word| names.contains(word))) } else { telling }
@@ -121,7 +121,7 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<SearchWord> {
     distinct
 }
 
-pub fn describe(question: &RankQuestion, sessions: &[RankSession]) -> Vec<CandidateFeatures> {
+pub(crate) fn describe(question: &RankQuestion, sessions: &[RankSession]) -> Vec<CandidateFeatures> {
     let asked = QuestionTraits::of(question);
     let counted: Vec<Vec<Counts>> = sessions.iter().map(|session| counts(question, session)).collect();
     let windows: Vec<Vec<Counts>> = counted.iter().map(|turns| windowed(turns)).collect();

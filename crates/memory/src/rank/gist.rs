@@ -5,7 +5,7 @@ use hob_core::domain::lexicon;
 
 /// A text in short.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TextDigest {
+pub(crate) struct TextDigest {
     /// Its stems in order, as [`hash`] tells them apart.
     pub stems: Vec<u32>,
     /// How it is said.
@@ -14,14 +14,14 @@ pub struct TextDigest {
 
 /// How something is said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SpeechTraits {
+pub(crate) struct SpeechTraits {
     pub asks: bool,
     pub(crate) tells_time: bool,
     pub(crate) tells_number: bool,
 }
 
 impl TextDigest {
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         Self { stems: stems(text).map(|stem| hash(&stem)).collect(), manner: SpeechTraits::of(text) }
     }
 
@@ -37,12 +37,12 @@ pub(crate) fn read_stems(bytes: &[u8]) -> Vec<u32> {
 }
 
 /// A stem as a number (FNV-1a): two that share one are a matter of billions.
-pub fn hash(stem: &str) -> u32 {
+pub(crate) fn hash(stem: &str) -> u32 {
     stem.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 impl SpeechTraits {
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let words: Vec<String> = folded_words(text).collect();
         let has = |what: fn(&str) -> bool| words.iter().any(|word| what(word));
         Self {
@@ -53,12 +53,12 @@ impl SpeechTraits {
     }
 
     /// As it is stored.
-    pub fn to_bits(self) -> i64 {
+    pub(crate) fn to_bits(self) -> i64 {
         i64::from(self.asks) | i64::from(self.tells_time) << 1 | i64::from(self.tells_number) << 2
     }
 
     /// What [`Self::to_bits`] gave.
-    pub fn from_bits(bits: i64) -> Self {
+    pub(crate) fn from_bits(bits: i64) -> Self {
         Self { asks: bits & 1 != 0, tells_time: bits & 2 != 0, tells_number: bits & 4 != 0 }
     }
 }

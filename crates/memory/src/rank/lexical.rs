@@ -7,7 +7,7 @@ const B: f64 = 0.75;
 
 /// A word of the question, and how rare it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Term {
+pub(crate) struct Term {
     /// Its stem, by `gist::hash`.
     pub stem: u32,
     /// What finding it is worth.
@@ -16,7 +16,7 @@ pub struct Term {
 
 impl Term {
     /// A stem that `having` of `all` texts have. A word that nearly all have is worth next to nothing, and never less.
-    pub fn new(stem: u32, having: u64, all: u64) -> Self {
+    pub(crate) fn new(stem: u32, having: u64, all: u64) -> Self {
         let (having, all) = (having as f64, all.max(having) as f64);
         let worth = ((all - having + 0.5) / (having + 0.5) + 1.0).ln();
         Self { stem, worth }
@@ -25,7 +25,7 @@ impl Term {
 
 /// How often each term stands in a text, and how long the text is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// For each term.
     pub of: Vec<u32>,
     pub words: u32,
@@ -33,7 +33,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts `terms` among the stems of a text.
-    pub fn count(terms: &[Term], stems: &[u32]) -> Self {
+    pub(crate) fn count(terms: &[Term], stems: &[u32]) -> Self {
         let mut counts = Self { of: vec![0; terms.len()], words: 0 };
         for &stem in stems {
             counts.words += 1;
@@ -45,7 +45,7 @@ impl Counts {
     }
 
     /// The counts of several texts as one.
-    pub fn sum<'a>(texts: impl IntoIterator<Item = &'a Self>) -> Self {
+    pub(crate) fn sum<'a>(texts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for text in texts {
             sum.of.resize(text.of.len(), 0);
@@ -56,12 +56,12 @@ impl Counts {
     }
 
     /// What the words are worth that are there at all.
-    pub fn worth(&self, terms: &[Term]) -> f64 {
+    pub(crate) fn worth(&self, terms: &[Term]) -> f64 {
         self.of.iter().zip(terms).filter(|(count, _)| **count > 0).map(|(_, term)| term.worth).sum()
     }
 
     /// The score, where texts have `average` words.
-    pub fn bm25(&self, terms: &[Term], average: f64) -> f64 {
+    pub(crate) fn bm25(&self, terms: &[Term], average: f64) -> f64 {
         let length = if average > 0.0 { f64::from(self.words) / average } else { 1.0 };
         let of_term = |(&count, term): (&u32, &Term)| {
             let count = f64::from(count);

@@ -54,7 +54,7 @@ const fn plain(name: &'static str, weight: f64, by_text: f64) -> Weight {
 
 /// A candidate with its score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RankedCandidate {
+pub(crate) struct RankedCandidate {
     /// Its memory.
     pub id: i64,
     /// The sum.
@@ -64,7 +64,7 @@ pub struct RankedCandidate {
 }
 
 /// All candidates, the best first; of equal ones the newer.
-pub fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
+pub(crate) fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
     let is_known = |one: &CandidateFeatures, at: usize| one.has_meaning || !OF_MEANING.contains(&at);
     let spreads: [FeatureSpread; FEATURES] = std::array::from_fn(|at| {
         FeatureSpread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at]))

@@ -14,7 +14,7 @@ const OPENING_WORDS: usize = 4;
 
 /// A turn that may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SelectableTurn<Stem> {
+pub(crate) struct SelectableTurn<Stem> {
     /// Its memory.
     pub id: i64,
     /// The turn just before it, if that may be told, too.
@@ -29,7 +29,7 @@ pub struct SelectableTurn<Stem> {
 
 /// One or two turns, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnGroup {
+pub(crate) struct TurnGroup {
     /// The turn that was chosen.
     pub id: i64,
     /// The one before it, where it belongs to it.
@@ -38,7 +38,7 @@ pub struct TurnGroup {
 
 /// Of `ranked`, the best first, at most `pieces` and no more than `tokens` in all. What does not fit into the budget makes
 /// room for what does.
-pub fn select<Stem: Eq + Hash>(ranked: &[SelectableTurn<Stem>], pieces: usize, tokens: u64) -> Vec<TurnGroup> {
+pub(crate) fn select<Stem: Eq + Hash>(ranked: &[SelectableTurn<Stem>], pieces: usize, tokens: u64) -> Vec<TurnGroup> {
     let mut left = tokens;
     let mut told: HashSet<i64> = HashSet::new();
     let mut chosen: Vec<&SelectableTurn<Stem>> = Vec::new();

@@ -17,7 +17,7 @@ use crate::rank::gist::{hash, is_of_time};
 use crate::rank::relevance::{relevance, relevance_threshold};
 use crate::rank::stem::stem;
 use crate::rank::words::folded_words;
-use hob_core::domain::memory::Leg;
+use hob_core::domain::memory::RecallCause;
 use hob_store::recall::SalientMemory;
 
 /// So many times as much as may be told is looked at, as what says the same, or has no room, leaves its place to the next.
@@ -82,7 +82,7 @@ pub(crate) struct RecalledCandidate {
     /// The memory.
     pub(crate) candidate: Candidate,
     /// What brought it up.
-    pub(crate) leg: Leg,
+    pub(crate) leg: RecallCause,
 }
 
 /// What part of the cut is enough for what was said last: above it every tenth of the best ten bears on the
@@ -90,7 +90,7 @@ pub(crate) struct RecalledCandidate {
 const NEARLY: f64 = 0.4;
 
 /// How well it fits.
-pub fn fit(described: &CandidateFeatures, question: &RankQuestion) -> FitGrade {
+pub(crate) fn fit(described: &CandidateFeatures, question: &RankQuestion) -> FitGrade {
     let (relevance, cut) = (relevance(described, question), relevance_threshold(described));
     if relevance >= cut || is_of_the_day(described, question) {
         FitGrade::Well
@@ -120,14 +120,17 @@ pub(crate) fn salient_candidates(pool: &[Candidate]) -> Vec<RecalledCandidate> {
     let mut salient: Vec<(bool, usize, &Candidate)> =
         pool.iter().filter_map(|one| Some((one.fit < FitGrade::Nearly, one.standing.salience?.place, one))).collect();
     salient.sort_unstable_by_key(|(is_far, place, _)| (*is_far, *place));
-    salient.into_iter().map(|(_, _, one)| RecalledCandidate { candidate: one.clone(), leg: Leg::Salience }).collect()
+    salient
+        .into_iter()
+        .map(|(_, _, one)| RecalledCandidate { candidate: one.clone(), leg: RecallCause::Salience })
+        .collect()
 }
 
 /// What brings it up, if it fits.
-fn leg_of(candidate: &Candidate) -> Option<Leg> {
+fn leg_of(candidate: &Candidate) -> Option<RecallCause> {
     match (candidate.fit, candidate.standing.is_recent) {
-        (FitGrade::Well, _) => Some(Leg::Relevance),
-        (FitGrade::Nearly, true) => Some(Leg::Recency),
+        (FitGrade::Well, _) => Some(RecallCause::Relevance),
+        (FitGrade::Nearly, true) => Some(RecallCause::Recency),
         (FitGrade::Nearly, false) | (FitGrade::Not, _) => None,
     }
 }
@@ -177,9 +180,9 @@ mod tests {
             assert_eq!(ids(salient_candidates(&pool(letters))), salient, "{letters}");
         }
         assert_eq!(fused(&pool(&"w".repeat(30)), 5).len(), 5 * SPARE);
-        let legs: Vec<Leg> =
+        let legs: Vec<RecallCause> =
             fused(&pool("wr0"), 5).iter().chain(&salient_candidates(&pool("wr0"))).map(|one| one.leg).collect();
-        assert_eq!(legs, [Leg::Relevance, Leg::Recency, Leg::Salience]);
+        assert_eq!(legs, [RecallCause::Relevance, RecallCause::Recency, RecallCause::Salience]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Recall: what is known that bears on a question, from the scopes that may be seen.
 //!
 //! Two searches bring candidates (`words`, [`meaning`]), beside what matters, what was said last and what was said on the
-//! days that are asked about. `pool` loads their episodes and ranks them, [`fuse`] chooses, `tell` words it. What Hob answered is
+//! days that are asked about. `pool` loads their episodes and ranks them, `fuse` chooses, `tell` words it. What Hob answered is
 //! looked for beside that ([`answers`]).
 //! Never: a memory of another scope, not even as a neighbour.
 
@@ -26,7 +26,7 @@ use crate::recall::pool::CandidatePool;
 use crate::recall::render::render_chosen;
 use crate::recall::words::WordSearch;
 use hob_core::domain::ids::{FactId, MemoryId, SessionId};
-use hob_core::domain::memory::{Leg, Scope};
+use hob_core::domain::memory::{RecallCause, Scope};
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::Role;
 use hob_store::Store;
@@ -34,7 +34,7 @@ use hob_store::error::StoreError;
 use hob_store::recall::SpeakerTurn;
 
 pub mod answers;
-pub mod fuse;
+pub(crate) mod fuse;
 pub mod legs;
 pub mod meaning;
 mod pool;
@@ -126,7 +126,7 @@ pub struct Fragment {
     pub before: Option<String>,
     pub at: Timestamp,
     /// What brought it up.
-    pub leg: Leg,
+    pub leg: RecallCause,
     /// How well it fits.
     pub score: f64,
     /// What each signal brought to that.
@@ -157,6 +157,16 @@ pub enum SearchMode {
     WordsAndMeaning,
     /// By words alone, as there is no embedding now.
     Words,
+}
+
+impl SearchMode {
+    /// How memories were looked for, in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WordsAndMeaning => "by words and by meaning",
+            Self::Words => "by words alone",
+        }
+    }
 }
 
 /// What was recalled, the best first.
@@ -230,7 +240,7 @@ impl Memory {
         let (asking, telling): (Vec<_>, Vec<_>) =
             pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
         let found = telling.into_iter().chain(asking).take(question.limits.fragments);
-        let chosen = found.map(|candidate| RecalledCandidate { candidate, leg: Leg::Relevance }).collect();
+        let chosen = found.map(|candidate| RecalledCandidate { candidate, leg: RecallCause::Relevance }).collect();
         Ok((self.render_recollection(question, chosen, Vec::new(), meant.is_some()).await?, legs))
     }
 

@@ -146,7 +146,7 @@ mod tests {
     use crate::rank::features::FEATURES;
     use crate::recall::fuse::{Candidate, CandidateContext, FitGrade};
     use hob_core::domain::ids::MemoryId;
-    use hob_core::domain::memory::Leg;
+    use hob_core::domain::memory::RecallCause;
 
     fn chosen(memory: i64) -> RecalledCandidate {
         let candidate = Candidate {
@@ -157,7 +157,7 @@ mod tests {
             standing: CandidateContext::default(),
             stems: vec![memory.unsigned_abs() as u32],
         };
-        RecalledCandidate { candidate, leg: Leg::Relevance }
+        RecalledCandidate { candidate, leg: RecallCause::Relevance }
     }
 
     fn told(id: i64, text: &str, before: Option<(i64, &str)>, asked: Option<&str>) -> RecalledMemory {

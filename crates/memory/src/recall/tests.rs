@@ -239,7 +239,7 @@ async fn a4_what_is_pinned_is_raised_in_somebodys_turn_and_is_not_looked_for_els
         assert!(fits[0] == "the dog is called Rex" && fits.iter().all(|text| !text.contains("alarm")), "{fits:?}");
         let raised: Vec<&str> = found.salient.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(raised, expected);
-        assert!(found.salient.iter().all(|one| one.leg == Leg::Salience && one.parts == [("pinned", 1.0)]));
+        assert!(found.salient.iter().all(|one| one.leg == RecallCause::Salience && one.parts == [("pinned", 1.0)]));
     }
 }
 

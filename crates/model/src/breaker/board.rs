@@ -76,7 +76,7 @@ fn split_outcome(outcome: Outcome) -> (Outcome, Outcome) {
 }
 
 /// What a failure of `class` tells the breakers.
-pub fn outcome(class: ErrorClass, wait: Option<Duration>) -> Outcome {
+pub(crate) fn outcome(class: ErrorClass, wait: Option<Duration>) -> Outcome {
     match class {
         ErrorClass::ContextTooLong | ErrorClass::Refused | ErrorClass::BadRequest => Outcome::Answered,
         ErrorClass::Resting => Outcome::Unknown,

@@ -30,7 +30,7 @@ pub(crate) enum Framing {
 
 /// What a stream is made of.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Frame {
+pub(crate) enum Frame {
     /// An event's data.
     Event(String),
     /// A sign of life.

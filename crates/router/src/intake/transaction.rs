@@ -5,17 +5,16 @@ use std::sync::OnceLock;
 use arc_swap::ArcSwapOption;
 use jiff::Timestamp;
 
-use crate::agenda::TodayRequest;
 use crate::attachments::ReceivedFile;
-use crate::command::{self, Command, LoginRequest, PauseScope};
-use crate::command_handlers::{self, CommandContext};
+use crate::command::{self, Command, PauseScope};
+use crate::command_handlers::{self, CommandContext, FollowUp};
 use crate::intake::IntakeLimits;
 use crate::intake::answers::{WaitState, WaitingRunSnapshot, WaitingRunsQuery, mark_running};
 use crate::intake::queue::NewRun;
 use crate::intake::sender_access::{self, SenderAccess};
 use crate::open_questions::{extract_answer, waiting_runs};
 use crate::texts;
-use crate::undo::UndoRequest;
+use crate::undo::CommandOrigin;
 use hob_agent::driver::{OpenedRun, SpeculativeRun};
 use hob_agent::machine::accepted_input::RunKind;
 use hob_agent::machine::answer_rights::PermittedAnswerer;
@@ -63,14 +62,14 @@ pub(super) struct IntakeOutcome {
     pub(super) elsewhere: Option<SessionId>,
     /// It became this run, which is claimed with it.
     pub(super) opened: Option<OpenedRun>,
-    /// The config file is read again.
-    pub(super) reloads: bool,
-    /// The last change of the workspace is taken back.
-    pub(super) undoes: Option<UndoRequest>,
-    /// Somebody logs in at an MCP server.
-    pub(super) logs_in: Option<(InboundId, LoginRequest)>,
-    /// Somebody wants to know what is on.
-    pub(super) today: Option<TodayRequest>,
+    /// What is still to be done for a command.
+    pub(super) follow_up: Option<FollowUpRequest>,
+}
+
+/// What is still to be done, and for which command.
+pub(super) struct FollowUpRequest {
+    pub(super) what: FollowUp,
+    pub(super) order: CommandOrigin,
 }
 
 impl IntakeOutcome {
@@ -88,10 +87,7 @@ impl IntakeOutcome {
             opened: None,
             elsewhere: None,
             released: Vec::new(),
-            reloads: false,
-            undoes: None,
-            logs_in: None,
-            today: None,
+            follow_up: None,
         }
     }
 
@@ -419,13 +415,12 @@ impl IntakeTransaction {
         }
         let everywhere = affected_runs(tx, arriving.session.id, channels, stops).await?;
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
-        let undoes = told.undoes.then(|| UndoRequest {
+        let order = CommandOrigin {
             inbound,
             principal: arriving.principal.clone(),
             session: SessionKey(arriving.session.key.clone()),
             id: arriving.session.id,
-        });
-        let today = told.today.then(|| TodayRequest { inbound, principal: arriving.principal.clone() });
+        };
         let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
         Ok(IntakeOutcome {
             lane,
@@ -436,10 +431,7 @@ impl IntakeTransaction {
             reschedules,
             elsewhere,
             released: told.released,
-            reloads: told.reloads,
-            undoes,
-            today,
-            logs_in: told.logs_in.map(|order| (inbound, order)),
+            follow_up: told.follow_up.map(|what| FollowUpRequest { what, order }),
             ..IntakeOutcome::without_effects(UpdateOutcome::Committed)
         })
     }

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::memory::{ENTRIES_MAX, MemoryView};
-use hob_core::domain::memory::{Leg, Scope};
-use hob_core::domain::text::{cut_trimmed, one_line};
+use hob_core::domain::memory::{RecallCause, Scope};
+use hob_core::domain::text::{counted, cut_trimmed, one_line};
 use hob_memory::embedding_service::EmbeddingStatus;
 use hob_memory::forget::ForgetOutcome;
 use hob_memory::item::MemoryItem;
@@ -28,12 +28,8 @@ pub(super) const PIN_WHAT: &str = "Say what: /pin m12 or /pin f7, by the names t
 pub(super) const NOT_ALL_YOURS: &str = "What was said here is not yours alone: an admin or an owner can have all of it forgotten. /forget m12 forgets one thing.";
 /// `/why`, and nothing was said yet.
 pub(super) const NO_ANSWER_YET: &str = "I have not answered anything here yet.";
-/// How memories were looked for.
-pub(super) const BY_WORDS_AND_MEANING: &str = "by words and by meaning";
-/// How memories were looked for.
-pub(super) const BY_WORDS: &str = "by words alone";
 /// How memories were looked for, where it should be otherwise.
-pub(super) const BY_WORDS_FOR_NOW: &str = "by words alone for now; /status says why";
+const BY_WORDS_FOR_NOW: &str = "by words alone for now; /status says why";
 
 /// A memory or a fact in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +39,7 @@ pub(super) struct ListEntry(pub(super) String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecallReason {
     /// What brought it up.
-    pub(super) leg: Leg,
+    pub(super) leg: RecallCause,
     /// In thousandths.
     pub(super) score: i64,
     /// The strongest signals, with what each brought, in thousandths.
@@ -65,8 +61,10 @@ impl MemoryView<'_> {
             self.context.looked.memories.as_ref().map(|looked| looked.means),
             self.context.services.memory.embedding_service.status(),
         ) {
-            (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => BY_WORDS_AND_MEANING,
-            (_, EmbeddingStatus::Off) => BY_WORDS,
+            (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => {
+                SearchMode::WordsAndMeaning.as_str()
+            }
+            (_, EmbeddingStatus::Off) => SearchMode::Words.as_str(),
             (
                 _,
                 EmbeddingStatus::Ready { .. } | EmbeddingStatus::Starting { .. } | EmbeddingStatus::Degraded { .. },
@@ -155,10 +153,6 @@ fn thousandths(value: i64) -> String {
     format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-fn plural(count: i64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 fn lines(entries: &[ListEntry]) -> impl Iterator<Item = String> {
     entries.iter().map(|entry| format!("- {}", entry.0))
 }
@@ -172,8 +166,8 @@ pub(super) struct MemoryOverview {
 }
 
 fn amount(counts: MemoryCounts) -> String {
-    let said = plural(counts.memories, "thing that was said", "things that were said");
-    format!("{said}, {}, {}", plural(counts.facts, "fact", "facts"), plural(counts.people, "person", "people"))
+    let said = counted(counts.memories, "thing that was said", "things that were said");
+    format!("{said}, {}, {}", counted(counts.facts, "fact", "facts"), counted(counts.people, "person", "people"))
 }
 
 /// `/memory`.
@@ -375,17 +369,17 @@ pub(super) fn why(why: &RecallReport) -> String {
 
 fn reason_text(reason: &RecallReason) -> String {
     match reason.leg {
-        Leg::Recency => "because it was said just before".to_owned(),
-        Leg::Salience => match reason.strongest.first() {
+        RecallCause::Recency => "because it was said just before".to_owned(),
+        RecallCause::Salience => match reason.strongest.first() {
             Some((why, _)) if why == PINNED => "because it is pinned".to_owned(),
             Some((why, part)) if why == IMPORTANCE => {
                 format!("because who asked said it, and it matters much: {}", thousandths(*part))
             }
             Some(_) | None => "because it is pinned, or matters much".to_owned(),
         },
-        Leg::Fact => "because it is a fact".to_owned(),
-        Leg::Answer => "because you asked what I had said".to_owned(),
-        Leg::Relevance => {
+        RecallCause::Fact => "because it is a fact".to_owned(),
+        RecallCause::Answer => "because you asked what I had said".to_owned(),
+        RecallCause::Relevance => {
             let named = reason.strongest.iter().map(|(name, part)| format!("{name} {}", thousandths(*part)));
             let named = named.collect::<Vec<_>>().join(", ");
             let most = if named.is_empty() { named } else { format!(", most of it by {named}") };

@@ -5,7 +5,7 @@ use crate::memory::{ENTRIES_MAX, MemoryView};
 use hob_agent::machine::plan::plan_report;
 use hob_agent::write_off::fold;
 use hob_core::domain::ids::RunId;
-use hob_core::domain::memory::Leg;
+use hob_core::domain::memory::RecallCause;
 use hob_memory::item::MemoryItem;
 use hob_memory::recall::SearchMode;
 use hob_memory::why;
@@ -43,7 +43,7 @@ async fn recall_report(tx: &mut Tx, view: &MemoryView<'_>, recalled: &[RecalledR
     let (mut said, mut known) = (Vec::new(), Vec::new());
     let (mut unseen, mut forgotten) = (0, 0);
     for row in recalled {
-        if row.leg == Leg::Answer {
+        if row.leg == RecallCause::Answer {
             match recalled_answer(tx, view, row).await? {
                 RecalledAnswer::Shown(entry) => said.push((entry, reason(row))),
                 RecalledAnswer::Unseen => unseen += 1,
@@ -58,13 +58,13 @@ async fn recall_report(tx: &mut Tx, view: &MemoryView<'_>, recalled: &[RecalledR
         };
         match view.item(tx, item).await? {
             None => unseen += 1,
-            Some((entry, _)) if row.leg == Leg::Fact => known.push(entry),
+            Some((entry, _)) if row.leg == RecallCause::Fact => known.push(entry),
             Some((entry, _)) => said.push((entry, reason(row))),
         }
     }
     let more_facts = known.len().saturating_sub(ENTRIES_MAX);
     known.truncate(ENTRIES_MAX);
-    let means = why::search_mode(recalled).map(search_method_text);
+    let means = why::search_mode(recalled).map(SearchMode::as_str);
     Ok(texts::why(&texts::RecallReport { said, known, more_facts, unseen, forgotten, means }))
 }
 
@@ -94,11 +94,4 @@ fn reason(row: &RecalledRow) -> RecallReason {
     strongest.retain(|(_, part)| *part > 0);
     strongest.truncate(SIGNALS_MAX);
     RecallReason { leg: row.leg, score: row.score, strongest }
-}
-
-fn search_method_text(means: SearchMode) -> &'static str {
-    match means {
-        SearchMode::WordsAndMeaning => texts::BY_WORDS_AND_MEANING,
-        SearchMode::Words => texts::BY_WORDS,
-    }
 }

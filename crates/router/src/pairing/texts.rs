@@ -11,17 +11,17 @@ use hob_store::pairings::PendingPairing;
 /// To somebody who was let in.
 pub(crate) const PAIRED: &str = "You are let in: we can talk now. /help shows what can be said besides.";
 /// To somebody who said the daemon's code.
-pub const OWNER: &str = "You are my owner now. /people shows who may talk with me, /pair CODE lets others in. If schedules, \
+pub(crate) const OWNER: &str = "You are my owner now. /people shows who may talk with me, /pair CODE lets others in. If schedules, \
      webhooks or the heartbeat are configured, they begin within a minute.";
 /// A code that nobody has.
-pub const WRONG: &str =
+pub(crate) const WRONG: &str =
     "Nobody has that code. Codes hold an hour and work once; whoever writes to me anew gets another.";
 /// Too many codes that nobody has.
 pub(crate) const TOO_MANY: &str = "Too many wrong codes. Wait an hour, or use `hob pair CODE` on my machine.";
 /// `/pair` and its like, by somebody else.
 pub(crate) const OWNERS_ONLY: &str = "Only an owner can do that.";
 /// `/pair` where others read along.
-pub const NOT_HERE: &str = "Not here, where others read along: send me that in private.";
+pub(crate) const NOT_HERE: &str = "Not here, where others read along: send me that in private.";
 /// `/pair` without a code.
 pub(crate) const PAIR_WHAT: &str = "Whoever writes to me without being let in gets a code. /pair CODE lets them in, /pair CODE guest \
      or /pair CODE admin with less or more.";

@@ -1,9 +1,9 @@
 //! Begins what is due (row N13): one timer for all schedules, which sleeps until the earliest.
 //!
 //! Never: an instant done twice; its claim, the next instant and the run are one transaction.
-//! Start at [`Router::run_schedule_timer`]; [`fire`] is that transaction. What looks first does so in `looks`, beside the timer.
+//! Start at [`Router::run_schedule_timer`]; `fire` is that transaction. What looks first does so in `looks`, beside the timer.
 
-pub mod fire;
+pub(crate) mod fire;
 mod looks;
 pub mod sync;
 mod texts;

@@ -3,12 +3,12 @@
 //! Never: a copy of the live database's file, a secret of the config, or a restore that leaves half of the old and half of the
 //! new. Start at [`make::make`]; [`restore::restore`] is the way back.
 
-pub mod archive;
+pub(crate) mod archive;
 pub mod archives;
 mod folder_contents;
 pub mod make;
 pub mod mounts;
-pub mod owner;
+pub(crate) mod owner;
 pub mod restore;
 pub mod seal;
 mod space_check;

@@ -14,7 +14,7 @@ const FILE: &str = "backup-id";
 const DIGITS: usize = 8;
 
 /// Whether it is one.
-pub fn is_id(text: &str) -> bool {
+pub(crate) fn is_id(text: &str) -> bool {
     text.len() == DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
@@ -22,7 +22,7 @@ pub fn is_id(text: &str) -> bool {
 ///
 /// # Errors
 /// When its file cannot be read, or holds something else.
-pub fn lookup(data_dir: &Path) -> io::Result<Option<String>> {
+pub(crate) fn lookup(data_dir: &Path) -> io::Result<Option<String>> {
     let file = data_dir.join(FILE);
     let text = match fs::read_to_string(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -7,6 +7,6 @@ pub mod blobs;
 pub mod journals;
 pub mod latest_message;
 pub mod log;
-pub mod page_layout;
+pub(crate) mod page_layout;
 pub mod pages;
 pub mod rows;

@@ -1,4 +1,4 @@
-//! What runs later by itself: said aloud in the question. A courtesy, not a wall: nothing is kept unasked for not being here.
+//! What runs later by itself: said aloud in the question. A courtesy, not a protection: nothing is kept unasked for not being here.
 
 use std::path::Path;
 

@@ -13,7 +13,7 @@
 //! Everything here blocks: call it in `spawn_blocking`.
 //!
 //! Never: a path followed by name where somebody else may write. Files are reached by directory handles, and no link is followed.
-//! Start at [`Drafts`], then [`scan`], `keep` and `undo`.
+//! Start at [`Drafts`], then `scan`, `keep` and `undo`.
 
 mod autorun_files;
 mod dir_handles;
@@ -22,8 +22,8 @@ mod keep;
 mod record;
 mod remove;
 mod root_handles;
-pub mod scan;
-pub mod set;
+pub(crate) mod scan;
+pub(crate) mod set;
 mod summary;
 pub mod sweep;
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Documents, read by a child of Hob's own behind walls: no network, no file, so much memory and time, and only text comes back.
+//! Documents, read by a child of Hob's own in the sandbox: no network, no file, so much memory and time, and only text comes back.
 //!
-//! Never: a document taken apart in Hob's own process, or without walls.
+//! Never: a document taken apart in Hob's own process, or without a sandbox.
 //! Start at [`DocumentReader::read`]; the child is [`serve`].
 
 use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
@@ -69,7 +69,7 @@ pub(super) fn read_as_document<F: Read + Seek>(
 }
 
 impl DocumentReader {
-    /// Reads them behind the walls that can be had here.
+    /// Reads them in the sandbox that can be had here.
     pub fn new(sandbox: impl Into<SandboxTrial>, data_dir: &Path) -> Self {
         let limits =
             Limits { memory_mb: MEMORY_MB, processes: 64, file_mb: 1, cpu_secs: Some(CPU_SECS), ..Limits::default() };
@@ -87,9 +87,7 @@ impl DocumentReader {
             return cannot(&format!("it is larger than {}", size(BYTES_MAX)));
         }
         if !self.0.sandbox.result().await.is_there() {
-            return cannot(
-                "documents are only taken apart behind walls, and there are none here (hob doctor says why)",
-            );
+            return cannot("documents are only read in a sandbox, and there is none here (hob doctor says why)");
         }
         let task = ReaderRequest { name: name.to_owned(), wanted: PageSelection::parse(page) };
         let mut input = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
@@ -208,6 +206,6 @@ mod tests {
     async fn c6_without_walls_no_document_is_taken_apart() {
         let reader = DocumentReader::new(Sandbox::none("this is a test"), Path::new("/d"));
         let why = reader.read("a.pdf", b"%PDF-1.4".to_vec(), "").await.unwrap_err();
-        insta::assert_snapshot!(why, @r#""a.pdf" cannot be read as text: documents are only taken apart behind walls, and there are none here (hob doctor says why)."#);
+        insta::assert_snapshot!(why, @r#""a.pdf" cannot be read as text: documents are only read in a sandbox, and there is none here (hob doctor says why)."#);
     }
 }

@@ -1,4 +1,4 @@
-//! What the file tools do, as data: done here, or in a draft of the workspace, behind the sandbox's walls ([`serve`]).
+//! What the file tools do, as data: done here, or in a draft of the workspace, in the sandbox ([`serve`]).
 //!
 //! What works in a draft sees the workspace as commands see it there, because the kernel shows it so.
 
@@ -206,7 +206,7 @@ async fn run_in_worker(
 ///
 /// # Errors
 /// When it can neither read nor answer.
-pub fn serve(input: impl io::Read) -> io::Result<()> {
+pub(crate) fn serve(input: impl io::Read) -> io::Result<()> {
     let (plan, deed): (_, FileOperation) = serde_json::from_reader(io::BufReader::new(input))?;
     let room = FileAccess::of_plan(plan);
     let told = deed.carry_out(&room, &StopFlag::default()).map_err(|error| error.to_string());

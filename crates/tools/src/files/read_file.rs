@@ -1,4 +1,4 @@
-//! `read_file`: a text of the workspace, or one that came with a message. What a document says is read behind walls.
+//! `read_file`: a text of the workspace, or one that came with a message. What a document says is read in the sandbox.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;

@@ -5,9 +5,9 @@
 //! Start at [`EgressGuard::send`].
 
 mod body;
-pub mod disclosure;
+pub(crate) mod disclosure;
 pub mod error;
-pub mod network_probe;
+pub(crate) mod network_probe;
 pub mod resolve;
 #[cfg(test)]
 pub(crate) mod tests;

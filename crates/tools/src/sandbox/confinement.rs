@@ -1,4 +1,4 @@
-//! Walls for one kind of errand, and the folder that each errand has to itself.
+//! The sandbox for one kind of errand, and the folder that each errand has to itself.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -20,7 +20,7 @@ const PROGRAMS: [&str; 6] = ["/usr/", "/bin", "/sbin", "/opt/", "/nix/store/", "
 /// Where they are looked for if nobody says so.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The walls around an errand.
+/// The sandbox of an errand.
 #[derive(Debug, Clone)]
 pub struct Confinement {
     /// What can be had here.
@@ -37,7 +37,7 @@ pub struct Confinement {
 pub(crate) struct ScratchDir(PathBuf);
 
 impl Confinement {
-    /// These walls, for a Hob whose data is there.
+    /// The same sandbox, for a Hob whose data is there.
     pub fn new(sandbox: impl Into<SandboxTrial>, reach: SandboxAccess, data_dir: &Path) -> Self {
         Self { sandbox: sandbox.into(), reach, overlays: Vec::new(), home: None, scratch: data_dir.join(SCRATCH) }
     }
@@ -78,7 +78,7 @@ impl Confinement {
         Ok(ScratchDir(dir.keep()))
     }
 
-    /// What is to be run in this sandbox; none: there are no walls to be had.
+    /// What is to be run in this sandbox; none: no sandbox is to be had.
     pub(crate) fn vector(&self, sandbox: &Sandbox, scratch: &ScratchDir, vector: &[String]) -> Option<Vec<OsString>> {
         let room =
             SandboxProfile { reach: self.reach.clone(), overlays: self.overlays.clone(), temporary: scratch.0.clone() };

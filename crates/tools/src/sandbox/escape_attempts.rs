@@ -1,4 +1,4 @@
-//! Tries what must not be possible within the walls.
+//! Tries what must not be possible in the sandbox.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -1,7 +1,7 @@
-//! The way in: Hob started again, to become somebody else's program within walls.
+//! The way in: Hob started again, to become somebody else's program in the sandbox.
 //!
 //! No code may run between `fork` and `exec` here (that would be unsafe), so each stage is a process of its own: the outer one
-//! makes namespaces, the first in them raises the walls, starts the program, and takes everything with it when it goes.
+//! makes namespaces, the first in them sets the restrictions up, starts the program, and takes everything with it when it goes.
 //!
 //! Never: a look at the config, the data directory or a runtime; it costs every command its time.
 //! Start at [`entered`].
@@ -37,7 +37,7 @@ use crate::sandbox::spec::{CHANGED, Spec, Stage, TrialReport};
 
 /// The argument by which Hob knows that it is on the way in.
 pub(super) const ENTRY: &str = "sandboxed";
-/// Its exit code when a wall could not be raised; nothing was run then.
+/// Its exit code when a restriction could not be set up; nothing was run then.
 pub(super) const NO_WALLS: u8 = 125;
 /// How often processes are counted where the kernel does not.
 const COUNT_EVERY: Duration = Duration::from_millis(50);
@@ -139,7 +139,7 @@ fn lifeline(spec: &Spec) -> Result<OwnedFd, RestrictionError> {
     Ok(file.into())
 }
 
-/// The first to go when memory is short. It is no wall.
+/// The first to go when memory is short. It restricts nothing.
 fn raise_oom_score() {
     if fs::write("/proc/self/oom_score_adj", "900").is_err() {
         // Some containers do not allow it.
@@ -149,11 +149,11 @@ fn raise_oom_score() {
 /// The last to get the processor: what this thread starts from now on. Those that end it stand before it.
 fn lower_priority() {
     if rustix::process::setpriority_process(None, 5).is_err() {
-        // It is no wall either.
+        // It restricts nothing either.
     }
 }
 
-/// What holds besides the walls.
+/// What holds besides the restrictions.
 struct Isolation {
     /// `/proc` shows no other's processes.
     alone: bool,
@@ -292,7 +292,7 @@ fn processes_of_user() -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX / 2)
 }
 
-/// Raises the walls, starts the program behind them, and ends with it, or with whom `life` tells of.
+/// Sets the restrictions up, starts the program under them, and ends with it, or with whom `life` tells of.
 fn run_inner_stage(spec: &Spec, vector: &[OsString], state: Isolation, life: OwnedFd) -> Result<u8, RestrictionError> {
     let disk = ReserveGuard::new(&spec.temporary, spec.reach.limits.disk_left_mb.saturating_mul(1 << 20), state.alone);
     // Nobody within looks into this process, or takes what it has open: it is the one that ends them.

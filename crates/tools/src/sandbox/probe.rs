@@ -1,4 +1,4 @@
-//! Finds out, by trying, what walls this machine allows.
+//! Finds out, by trying, what restrictions this machine allows.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ pub struct ProbeRequest<'a> {
     pub program: &'a Path,
     /// Hob's data, which no program may reach.
     pub data_dir: &'a Path,
-    /// Hob's config, likewise: whoever writes it says who the owners are, and what runs outside of any walls.
+    /// Hob's config, likewise: whoever writes it says who the owners are, and what runs outside of any sandbox.
     pub config: Option<&'a Path>,
     /// What programs may reach besides the system.
     pub reach: &'a SandboxAccess,

@@ -1,4 +1,4 @@
-//! Walls for the owner's own programs: declared tools, hooks, MCP servers, coding agents.
+//! The sandbox of the owner's own programs: declared tools, hooks, MCP servers, coding agents.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct ProgramAccess {
     pub write: Vec<PathBuf>,
 }
 
-/// From what walls are made for them.
+/// From what their sandboxes are made.
 #[derive(Debug, Clone)]
 pub struct ProgramSandbox {
     /// What can be had here.
@@ -42,13 +42,13 @@ impl ProgramAccess {
 }
 
 impl ProgramSandbox {
-    /// Without any walls.
+    /// Without a sandbox.
     pub fn none(data_dir: &Path) -> Self {
         let sandbox = Sandbox::none("it was not asked for").into();
         Self { sandbox, limits: Limits::default(), data_dir: data_dir.to_owned() }
     }
 
-    /// The walls around a program that is started by this command.
+    /// The sandbox of a program that is started by this command.
     pub fn confine(&self, own: &ProgramAccess, command: &[String]) -> Confinement {
         let home = own.home(&self.data_dir);
         let data = self.data_dir.canonicalize().unwrap_or_else(|_| self.data_dir.clone());

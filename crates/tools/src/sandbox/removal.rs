@@ -132,7 +132,7 @@ fn is_itself(name: &CStr) -> bool {
 }
 
 /// Deletes it step by step, so that whoever ends meanwhile is held up by no more than one step.
-pub async fn remove(path: PathBuf) {
+pub(crate) async fn remove(path: PathBuf) {
     let mut removal = Removal::of(&path);
     loop {
         let step = tokio::task::spawn_blocking(move || (removal.delete_some(), removal)).await;

@@ -1,6 +1,6 @@
-//! The walls themselves: what a process takes from itself, for good, before it becomes somebody else's program.
+//! The restrictions themselves: what a process takes from itself, for good, before it becomes somebody else's program.
 //!
-//! Never: a wall that is left out in silence.
+//! Never: a restriction that is left out in silence.
 //! Start at [`raise`].
 
 use std::io;
@@ -86,7 +86,7 @@ pub(super) const MACHINE: [&str; 8] = [
     "/proc/version",
 ];
 
-/// A wall could not be raised.
+/// A restriction could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RestrictionError {
     /// By the file system's.
@@ -106,12 +106,12 @@ pub(super) enum RestrictionError {
     System(&'static str, io::Error),
 }
 
-/// What raises no wall of its own, with what it was for.
+/// What sets up no restriction of its own, with what it was for.
 pub(super) fn system<T>(what: &'static str, result: Result<T, impl Into<io::Error>>) -> Result<T, RestrictionError> {
     result.map_err(|error| RestrictionError::System(what, error.into()))
 }
 
-/// What the walls are to let through, besides what is within reach.
+/// What the restrictions are to let through, besides what is within reach.
 pub(super) struct Exemptions<'a> {
     /// The folder of its own.
     pub(super) temporary: &'a Path,

@@ -14,7 +14,7 @@ const FCHMODAT2: i64 = 452;
 /// As above.
 const OPEN_TREE_ATTR: i64 = 467;
 
-/// System calls by which a program could reach around the other walls, or at the kernel.
+/// System calls by which a program could reach around the other restrictions, or at the kernel.
 const FORBIDDEN: [i64; 46] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,

@@ -14,7 +14,7 @@ use crate::sandbox::Sandbox;
 
 /// Of what nobody has asked for yet.
 const UNTRIED: &str = "not tried yet: that is done shortly after the start, or when the first command comes";
-/// Of walls without copies of the workspace.
+/// Of sandboxes without copies of the workspace.
 const NO_DRAFTS: &str =
     "; no drafts of the workspace can be made here, so each that does more than look must be approved";
 

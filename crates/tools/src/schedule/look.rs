@@ -54,11 +54,11 @@ pub trait Looker: Send + Sync {
     async fn look(&self, order: &LookOrder) -> LookResult;
 }
 
-/// What looks are made with: the walls of the terminal's commands, and the guard of `web_fetch`.
+/// What looks are made with: the sandbox of the terminal's commands, and the guard of `web_fetch`.
 pub struct HouseLooker {
     /// The way out to the network.
     pub guard: EgressGuard,
-    /// The walls around a check.
+    /// The sandbox of a check.
     pub confinement: Confinement,
     /// May what a chat has made run commands (`[terminal] enabled`)?
     pub terminal: bool,

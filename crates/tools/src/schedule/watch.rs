@@ -23,7 +23,7 @@ use hob_core::policy::schedule::check::LookTarget;
 /// The longest command, in characters.
 const COMMAND_CHARS_MAX: usize = 4_000;
 
-/// What looks without being asked about each time needs all walls.
+/// What looks without being asked about each time needs a whole sandbox.
 const UNWALLED: &str = "Commands have no whole sandbox here (/status says what is missing), so none looks unattended. An owner can \
                         name it in config.toml, as `check` of a [[schedule]].";
 
@@ -101,7 +101,7 @@ pub struct WatchCommand {
 }
 
 impl WatchCommand {
-    /// Commands are read by `shell`, and run behind the walls of `desk`.
+    /// Commands are read by `shell`, and run in the sandbox of `desk`.
     pub fn new(keeper: ScheduleKeeper, desk: DraftWorkspace, shell: PathBuf) -> Self {
         let about = "Runs a command again and again, and wakes you only when it says so.";
         let spec = spec_of::<CommandFields>("watch_command", about, true).of("terminal", Role::User).shown_on_need();

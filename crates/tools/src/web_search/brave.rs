@@ -35,7 +35,7 @@ struct Detail {
 }
 
 /// What it answers.
-pub fn read(status: u16, body: &str) -> SearchOutcome {
+pub(crate) fn read(status: u16, body: &str) -> SearchOutcome {
     let code = || serde_json::from_str::<Refusal>(body).ok().and_then(|refusal| refusal.error).map(|error| error.code);
     match status {
         200 => match serde_json::from_str::<Reply>(body) {

@@ -7,7 +7,7 @@ use crate::web_search::{Hit, SearchOutcome, shown_url};
 use hob_http::page;
 
 /// What its page says.
-pub fn read(status: u16, body: &str) -> SearchOutcome {
+pub(crate) fn read(status: u16, body: &str) -> SearchOutcome {
     let document = page::document(body);
     let asks = document.select(".anomaly-modal, #challenge-form, form[action*='anomaly.js']").exists();
     match status {

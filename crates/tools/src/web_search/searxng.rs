@@ -20,7 +20,7 @@ struct Entry {
 }
 
 /// What it answers.
-pub fn read(status: u16, body: &str) -> SearchOutcome {
+pub(crate) fn read(status: u16, body: &str) -> SearchOutcome {
     match status {
         200 => match serde_json::from_str::<Reply>(body) {
             Ok(reply) => hits(reply),

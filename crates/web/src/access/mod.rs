@@ -1,11 +1,11 @@
 //! Who may open the page and call its API: one-time links, cookies, programs' keys; and which requests are a visitor's own.
 //!
 //! Never: an answer that tells more than whoever asks has proved to know.
-//! Start at [`origin_check`], which decides; [`visitor`] is what handlers ask for.
+//! Start at [`origin_check`], which decides; `visitor` is what handlers ask for.
 
 pub mod login;
 pub mod origin_check;
-pub mod visitor;
+pub(crate) mod visitor;
 
 use std::sync::Arc;
 use std::time::Duration;

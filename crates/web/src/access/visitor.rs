@@ -20,7 +20,7 @@ const STREAMS: &str = "text/event-stream";
 
 /// Somebody who has logged in, or a program with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Visitor {
+pub(crate) struct Visitor {
     pub role: PageRole,
     /// Their visit, if it is a browser's.
     pub visit: Option<i64>,
@@ -30,7 +30,7 @@ pub struct Visitor {
 
 /// A visitor who may do everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owner(pub Visitor);
+pub(crate) struct Owner(pub Visitor);
 
 /// What of a request shows who asks.
 pub(super) enum Credential {

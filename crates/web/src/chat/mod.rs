@@ -13,4 +13,4 @@ mod manage;
 mod reply_stream;
 pub mod routes;
 pub mod stream;
-pub mod timeline;
+pub(crate) mod timeline;

@@ -10,12 +10,12 @@ use hob_store::error::StoreError;
 use hob_store::web_chat::{self, AttachmentRow, ChatPosition, IdRange, OpenMessage, ReplyRow, UserMessageRow};
 
 /// So many messages are shown at once.
-pub const PAGE: i64 = 50;
+pub(crate) const PAGE: i64 = 50;
 
 /// Who said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Author {
+pub(crate) enum Author {
     /// A person.
     Person,
     /// Hob.
@@ -24,7 +24,7 @@ pub enum Author {
 
 /// A button.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Button {
+pub(crate) struct Button {
     /// What it says.
     pub label: String,
     /// What pressing it sends.
@@ -33,7 +33,7 @@ pub struct Button {
 
 /// A file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct FileLink {
+pub(crate) struct FileLink {
     /// Its id.
     pub id: i64,
     /// Its name.
@@ -46,7 +46,7 @@ pub struct FileLink {
 
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Message {
+pub(crate) struct Message {
     /// `i12`: it came in; `o34`: it went out.
     pub id: String,
     /// What the page called it when it was sent.
@@ -126,7 +126,7 @@ impl From<ReplyRow> for Message {
 
 /// A message whose run is not over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct OpenRun {
+pub(crate) struct OpenRun {
     /// The run.
     pub run: i64,
     /// The message that it answers.

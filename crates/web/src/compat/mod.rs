@@ -12,5 +12,5 @@ pub(crate) mod follower;
 pub(crate) mod progress;
 mod request;
 mod responses;
-pub mod routes;
+pub(crate) mod routes;
 pub(crate) mod target;

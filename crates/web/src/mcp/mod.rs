@@ -1,7 +1,7 @@
 //! Hob as an MCP server: `ask`, memory and schedules, for programs.
 //!
 //! A client is a program, mostly one with a model of its own. Its words are those of whoever let it in, as they are for
-//! [`crate::compat`], but that they are no command and answer no question of Hob's: those are for people.
+//! `crate::compat`, but that they are no command and answer no question of Hob's: those are for people.
 //!
 //! Never: a session. Each request over HTTP shows its key and stands for itself; on the socket a client is there as long as its
 //! connection.

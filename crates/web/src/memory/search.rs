@@ -16,7 +16,7 @@ use hob_memory::facts;
 use hob_memory::facts::relevance::fact_score;
 use hob_memory::item::MemoryItem;
 use hob_memory::recall::legs::LegRanking;
-use hob_memory::recall::{Fragment, RecallLimits, RecallQuestion, Recollection, SearchMode};
+use hob_memory::recall::{Fragment, RecallLimits, RecallQuestion, Recollection};
 use hob_store::error::StoreError;
 use hob_store::{Tx, facts as store_facts, memory_views, millis};
 
@@ -83,14 +83,6 @@ pub(super) struct SearchResult {
     facts: Vec<SearchHit>,
 }
 
-/// How things were looked for, in words.
-pub(super) fn how(means: SearchMode) -> &'static str {
-    match means {
-        SearchMode::WordsAndMeaning => "by words and by meaning",
-        SearchMode::Words => "by words alone",
-    }
-}
-
 /// Searches what is remembered, as `/memory WORDS` does, and tells why each is found.
 #[utoipa::path(get, path = "/api/memory/search", tag = "memory", params(SearchParams),
     responses((status = 200, body = SearchResult), (status = 401, body = Problem), (status = 422, body = Problem)))]
@@ -115,7 +107,7 @@ pub(super) async fn search(
     let memory = app.router.config().services.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;
-    Ok(Json(SearchResult { how: how(recollection.means), said, facts }))
+    Ok(Json(SearchResult { how: recollection.means.as_str(), said, facts }))
 }
 
 /// What was found of what was said, and facts that match.

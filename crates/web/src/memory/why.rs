@@ -10,10 +10,11 @@ use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::memory::entry::{Entry, EntryReader};
-use crate::memory::search::{ScoreSignal, how};
+use crate::memory::search::ScoreSignal;
 use crate::memory::{PAGE, is_full};
 use hob_core::domain::ids::RunId;
 use hob_memory::item::MemoryItem;
+use hob_memory::recall::SearchMode;
 use hob_memory::why::{search_mode, signals};
 use hob_store::error::StoreError;
 use hob_store::memory_pages::{self, AnswerRow, AnsweredMessage};
@@ -141,7 +142,7 @@ async fn read_why(tx: &mut Tx, run: RunId) -> Result<Option<RecallExplanation>, 
     };
     let answer = memory_pages::replied(tx, run, CHUNKS_MAX).await?.join("\n");
     let rows = store_why::recalled(tx, run).await?;
-    let how = search_mode(&rows).map(how);
+    let how = search_mode(&rows).map(SearchMode::as_str);
     let mut reading = EntryReader::default();
     let mut recalled = Vec::new();
     for row in rows {

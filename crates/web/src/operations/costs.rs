@@ -87,6 +87,7 @@ impl Spending {
     /// With this share as well.
     pub(super) fn add(&mut self, share: &SpendShare) {
         self.calls += share.calls;
+        self.unpriced += share.unpriced;
         self.input_tokens += share.input_tokens;
         self.cached_tokens += share.cached_tokens;
         self.output_tokens += share.output_tokens;

@@ -92,6 +92,6 @@ fn paged<T>(mut rows: Vec<T>) -> (Vec<T>, bool) {
 }
 
 /// Seconds from `then`, in Unix milliseconds, to `now`.
-fn age(now: jiff::Timestamp, then: i64) -> i64 {
+pub(crate) fn age(now: jiff::Timestamp, then: i64) -> i64 {
     (now.as_millisecond() - then).max(0) / 1_000
 }

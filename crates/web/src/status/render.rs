@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use crate::status::{
-    AccountStatus, OutboxBacklog, PartTrouble, RunStatus, Spending, StatusReport, StoreStatus, UpcomingTask,
-};
+use crate::status::{AccountStatus, PartTrouble, RunStatus, Spending, StatusReport, StoreStatus, UpcomingTask};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
-use hob_core::domain::text::{size, span};
+use hob_core::domain::text::{counted, size, span};
 use hob_router::cost::with_unpriced;
+use hob_router::workload::{Backlog, listed};
 
 impl fmt::Display for StatusReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,24 +69,19 @@ impl fmt::Display for AccountStatus {
 
 impl fmt::Display for StoreStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let none = |all: Vec<String>, word: &str| if all.is_empty() { word.to_owned() } else { all.join(", ") };
-        let runs = self.runs.iter().map(|(state, count)| match self.queue_age_secs.filter(|_| state == "queued") {
-            Some(age) => format!("{count} {state} (oldest {})", span(age)),
-            None => format!("{count} {state}"),
-        });
-        writeln!(f, "runs: {}", none(runs.collect(), "none"))?;
+        let backlog = |state: &String, count, oldest_age_secs| Backlog { state: state.clone(), count, oldest_age_secs };
+        let waited = |state: &str| self.queue_age_secs.filter(|_| state == "queued");
+        let runs = self.runs.iter().map(|(state, count)| backlog(state, *count, waited(state)));
+        writeln!(f, "runs: {}", listed(runs, "none"))?;
         for RunStatus { run, session, state, age_secs } in &self.at_work {
             writeln!(f, "  run {run} in {session}: {state}, {}", span(*age_secs))?;
         }
-        let outbox = self.outbox.iter();
-        let outbox = outbox.map(|(state, OutboxBacklog { count, oldest_age_secs })| {
-            format!("{count} {state} (oldest {})", span(*oldest_age_secs))
-        });
-        writeln!(f, "outbox: {}", none(outbox.collect(), "empty"))?;
+        let outbox = self.outbox.iter().map(|(state, of)| backlog(state, of.count, Some(of.oldest_age_secs)));
+        writeln!(f, "outbox: {}", listed(outbox, "empty"))?;
         let Spending { calls, unpriced, input_tokens, output_tokens, cost_nanousd, .. } = self.today;
         let cost = with_unpriced(Money::from_nanos(cost_nanousd), unpriced);
-        let noun = if calls == 1 { "call" } else { "calls" };
-        writeln!(f, "today: {calls} model {noun}, {input_tokens} tokens in, {output_tokens} out, {cost}")?;
+        let calls = counted(calls, "model call", "model calls");
+        writeln!(f, "today: {calls}, {input_tokens} tokens in, {output_tokens} out, {cost}")?;
         for UpcomingTask { schedule, in_secs, what } in &self.next {
             match *in_secs {
                 late if late < 0 => writeln!(f, "due for {}: {what} (schedule {schedule})", span(-late))?,
@@ -103,6 +97,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::status::OutboxBacklog;
 
     fn report() -> StatusReport {
         let account = |channel: &str, account: &str, state: &str| AccountStatus {

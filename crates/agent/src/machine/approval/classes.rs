@@ -30,7 +30,11 @@ pub(super) fn apply(run: &mut ActiveState, classing: &ServerClassification) {
 }
 
 /// What this answer to what the run stood at classes; the run stands at `after` now, and asks nothing about the same call.
-pub fn said<'a>(before: &'a ActiveState, answer: &Answer, after: &ActiveState) -> Option<&'a ServerClassification> {
+pub(crate) fn said<'a>(
+    before: &'a ActiveState,
+    answer: &Answer,
+    after: &ActiveState,
+) -> Option<&'a ServerClassification> {
     let Phase::Waiting { question: question @ Question::Approval { call, concern, .. }, .. } = &before.phase else {
         return None;
     };

@@ -21,7 +21,8 @@ const REASON_CHARS_MAX: usize = 300;
 pub(crate) const SAY_WHY_NOT: &str = "To say why not: deny: REASON";
 
 /// For the model: nobody answered.
-pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobody did in time. They have been told.";
+pub(crate) const EXPIRED: &str =
+    "Not run: a person had to approve this call, and nobody did in time. They have been told.";
 
 /// Said where a question leaves something out.
 const IN_FILE: &str = "(That is not all of it. The file above has the whole.)";
@@ -30,7 +31,7 @@ const IN_FILE: &str = "(That is not all of it. The file above has the whole.)";
 /// behind it.
 ///
 /// What strangers have chosen stands in one line each, spelt out and in quotes: it cannot pass for a word of Hob's.
-pub fn question(name: &str, arguments: &str, grantable: bool, concern: &CallConcern) -> String {
+pub(crate) fn question(name: &str, arguments: &str, grantable: bool, concern: &CallConcern) -> String {
     if let Some(draft) = &concern.draft {
         return keeping::question(draft, concern);
     }
@@ -77,7 +78,7 @@ fn call(number: &str, name: &str, arguments: &str, concern: &CallConcern) -> Vec
 }
 
 /// The question about several calls: each with its number, and who may be behind any of them.
-pub fn questions(name: &str, arguments: &str, concern: &CallConcern, beside: &[FurtherCall]) -> String {
+pub(crate) fn questions(name: &str, arguments: &str, concern: &CallConcern, beside: &[FurtherCall]) -> String {
     let count = beside.len() + 1;
     let mut lines = vec![format!("May I do this? There are {count}; all, some, or none.")];
     lines.extend(call("(1) ", name, arguments, concern));
@@ -136,7 +137,7 @@ pub(crate) fn omitted_text(question: &Question) -> Option<String> {
 }
 
 /// A value of a planned call that its person has not said themselves.
-pub fn doubt(doubt: &UnvouchedValue) -> String {
+pub(crate) fn doubt(doubt: &UnvouchedValue) -> String {
     let (argument, value) = (quotable(&doubt.argument), quotable(&doubt.value).replace('"', "'"));
     let read = match &doubt.read_in {
         Some(from) => format!("is from {}", source(from)),
@@ -201,7 +202,7 @@ pub(super) fn denied(reason: Option<&str>) -> String {
 }
 
 /// For the person: the time to approve is over, and how to ask again.
-pub fn expired(question: &Question) -> String {
+pub(crate) fn expired(question: &Question) -> String {
     let name = match question {
         Question::Approval { concern, .. } if concern.draft.is_some() => return draft::EXPIRED.to_owned(),
         Question::Approval { beside, .. } if !beside.is_empty() => "any of them",
@@ -222,7 +223,7 @@ pub fn expired(question: &Question) -> String {
 }
 
 /// The decision in a person's words: `yes`, `no`, `no, because …`, `deny: …`. Anything less clear is none.
-pub fn decision(text: &str) -> Option<Decision> {
+pub(crate) fn decision(text: &str) -> Option<Decision> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     match said.as_str() {
         "yes" | "approve once" => Some(Decision::Approve),

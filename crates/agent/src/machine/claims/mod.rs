@@ -19,10 +19,10 @@ use crate::machine::state::ActiveState;
 use hob_model::message::{Completion, Message};
 
 /// What the model says where its reply may stand.
-pub const KEEP: &str = "KEEP";
+pub(crate) const KEEP: &str = "KEEP";
 
 /// For the model: its reply is looked at once more. The last words are what the offline model knows it by.
-pub const LOOK_AGAIN: &str = "[Before your reply goes out: by the record, no tool has changed anything for this message. If \
+pub(crate) const LOOK_AGAIN: &str = "[Before your reply goes out: by the record, no tool has changed anything for this message. If \
      your reply says or implies that you have now done, saved, sent or changed something, do it now with a tool; or, if \
      that cannot be, write the reply anew so that it is true, in the same language, and without a word about this check. \
      If it claims nothing of the kind, or tells of something done earlier, answer exactly KEEP]";
@@ -120,7 +120,7 @@ pub(crate) fn is_suspicious(reply: &str, rules: RulesEdition) -> bool {
 }
 
 /// Whether it has a mark of a finished deed: a sign, or words for it in a known language, outside of questions.
-pub fn claims(reply: &str, rules: RulesEdition) -> bool {
+pub(crate) fn claims(reply: &str, rules: RulesEdition) -> bool {
     let statements = sentences(reply).into_iter().filter(|sentence| !sentence.asks);
     statements.into_iter().any(|sentence| {
         let text = sentence.text.to_lowercase().replace('’', "'");

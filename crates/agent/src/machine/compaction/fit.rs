@@ -60,7 +60,7 @@ fn cut_to(message: Message, tokens_max: u64) -> Message {
 }
 
 /// The head and the tail of a text, together `chars_max` characters, and between them a word about the rest.
-pub fn head_and_tail(text: &str, chars_max: usize) -> String {
+pub(crate) fn head_and_tail(text: &str, chars_max: usize) -> String {
     let count = text.chars().count();
     if count <= chars_max {
         return text.to_owned();

@@ -14,12 +14,12 @@
 //!
 //! Nothing leaves the transcript: a [`ContextView`] says what of it is shown. Start at `before_call`.
 
-pub mod fit;
+pub(crate) mod fit;
 pub mod plan;
 pub mod size;
-pub mod summary;
+pub(crate) mod summary;
 pub mod texts;
-pub mod view;
+pub(crate) mod view;
 
 #[cfg(test)]
 mod tests;

@@ -156,7 +156,7 @@ pub(in crate::machine) fn on_made(run: &mut ActiveState, text: &str, usage: Usag
 }
 
 /// What a summary is billed for: what its provider reports, else the estimate.
-pub fn billed(call: &ModelCall, text: &str, usage: Usage) -> Usage {
+pub(crate) fn billed(call: &ModelCall, text: &str, usage: Usage) -> Usage {
     if usage.input_tokens > 0 {
         return usage;
     }

@@ -298,7 +298,7 @@ fn count<'a, T: 'a>(all: impl Iterator<Item = &'a T>) -> u32 {
 }
 
 /// The call by tool and arguments, whatever the order of keys and the spaces between them.
-pub fn key(tool: &str, arguments: &str) -> Digest {
+pub(crate) fn key(tool: &str, arguments: &str) -> Digest {
     Digest::of(SCHEME, &[tool.as_bytes(), canonical(arguments).as_bytes()])
 }
 

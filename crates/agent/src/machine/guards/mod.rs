@@ -8,7 +8,7 @@
 //! not, or has no such tool, is overruled: the machine asks. Whoever is asked once and circles again is broken off, as
 //! is a run that nobody can be asked for. Anything new that the model finds or does takes it back to the beginning.
 
-pub mod circle_detector;
+pub(crate) mod circle_detector;
 
 mod texts;
 

@@ -14,7 +14,7 @@ const NO_WORK: &str = "NO_WORK";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LookTarget {
-    /// A command is run, behind the walls of the terminal's; it says whether there is something to do.
+    /// A command is run, in the sandbox of the terminal's; it says whether there is something to do.
     Command {
         /// The program and its arguments.
         command: Vec<String>,

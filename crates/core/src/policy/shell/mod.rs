@@ -5,7 +5,7 @@
 //! | verdict | what earns it | then |
 //! |---|---|---|
 //! | looks | a pipeline of plain words: known programs with known options (`looking`) | it needs no question |
-//! | refused | what nobody means, such as `rm -rf /` (`refused`); a courtesy, and no wall | it is not run |
+//! | refused | what nobody means, such as `rm -rf /` (`refused`); a courtesy, and no protection | it is not run |
 //! | asks | everything else | a person is asked, where there can be no draft |
 //!
 //! Never: a guess in the command's favour.

@@ -1,4 +1,4 @@
-//! Commands that nobody means: a courtesy to whoever would be asked. No wall rests on it.
+//! Commands that nobody means: a courtesy to whoever would be asked. No protection rests on it.
 
 /// How deep commands within commands are looked at.
 const DEPTH_MAX: u32 = 4;
@@ -77,7 +77,7 @@ fn of(name: &str, arguments: &[String], at_root: bool) -> Option<String> {
         "socat" if any(&|word| word.contains("EXEC:") || word.contains("SYSTEM:")) => {
             "It hands a shell to somebody else"
         }
-        "setenforce" | "nsenter" => "It takes down the machine's own walls",
+        "setenforce" | "nsenter" => "It takes down the machine's own protections",
         _ => return None,
     };
     Some(why.to_owned())

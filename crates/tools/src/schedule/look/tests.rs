@@ -1,4 +1,4 @@
-//! Looks by real programs, without walls, and at a real server.
+//! Looks by real programs, without a sandbox, and at a real server.
 
 use std::path::Path;
 use std::sync::Mutex;
