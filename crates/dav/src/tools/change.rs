@@ -14,7 +14,6 @@ use crate::tools::target::{EntryChange, NamedEntry, Target, letters, write};
 use crate::tools::{changes, date, reader, start, undo};
 use crate::when::Zones;
 use hob_core::domain::tools::Assessment;
-use hob_core::policy::plan::ContentArguments;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
@@ -115,8 +114,8 @@ impl Tool for CalendarChange {
         &self.spec
     }
 
-    fn content(&self) -> ContentArguments {
-        ContentArguments::Of(&["title", "notes"])
+    fn is_content(&self, argument: &str) -> bool {
+        matches!(argument, "title" | "notes")
     }
 
     /// A series that was moved as a whole stays so.
