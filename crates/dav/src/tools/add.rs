@@ -160,8 +160,8 @@ impl Tool for CalendarAdd {
     }
 }
 
-/// Where the entry goes: what is named, or the account's usual calendar, or its first.
-async fn place(
+/// Where an entry goes: what is named, or the account's usual calendar, or its first.
+pub(super) async fn place(
     seen: &[Arc<Account>],
     named: Option<&str>,
     now: jiff::Timestamp,
