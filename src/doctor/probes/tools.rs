@@ -75,7 +75,7 @@ pub(in crate::doctor) async fn speech(patient: &DoctorInputs) -> Vec<Finding> {
     }
     let sandbox = sandbox_trial(patient, config, data_dir).await.into();
     let spoken = match toolset::speech::settings(config, &sandbox, data_dir) {
-        Ok(Some(settings)) => settings.voice.speak("Hello.").await.map_err(|error| error.why),
+        Ok(Some(settings)) => settings.speak("Hello.").await.map_err(|error| error.why),
         Ok(None) => return Vec::new(),
         Err(error) => Err(error.to_string()),
     };
