@@ -185,7 +185,7 @@ async fn f3_a_morning_schedule_tells_what_is_on_and_asks_no_model() {
 }
 
 #[tokio::test]
-async fn n16_what_was_done_to_an_entry_is_taken_back_by_a_word_the_last_first() {
+async fn n16_what_was_done_to_an_entry_is_undone_by_a_word_the_last_first() {
     let server = Server::start(Make::Radicale).await;
     server.add_family().await;
     let house = house(&server).await;

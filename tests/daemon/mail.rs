@@ -228,7 +228,7 @@ async fn f3_a_mailbox_that_takes_no_password_is_read_after_a_login_at_the_comman
 }
 
 #[tokio::test]
-async fn n16_a_letter_that_was_filed_is_filed_back_by_a_word() {
+async fn n16_a_letter_that_was_filed_is_undone_by_a_word() {
     let (house, servers) = house().await;
     let id = comes(&servers, "Tea", "Tea on Friday?");
     house.model.reply(call("mail_file", &json!({ "id": id, "to": "\\Archive" })));

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n16_what_is_set_off_stands_behind_its_mark_whatever_letters_are_before_it() {
+    fn what_is_set_off_stands_behind_its_mark_whatever_letters_are_before_it() {
         let of = |text: &str, part: &str, kind: MessageEntityKind| {
             let before = text.find(part).unwrap();
             let (offset, length) = (text[..before].encode_utf16().count(), part.encode_utf16().count());

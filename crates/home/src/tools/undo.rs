@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn n16_a_blind_goes_back_to_where_it_was() {
+    fn n16_a_blind_that_was_moved_is_undone() {
         let blind = |state: &str, at: Option<u8>| {
             let position = at.map_or(json!({}), |at| json!({ "current_position": at, "supported_features": 15 }));
             let mut attributes = json!({ "device_class": "blind" });
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn n16_heating_gets_back_the_temperature_that_was_set() {
+    fn n16_heating_is_undone_to_the_temperature_that_was_set() {
         let heat =
             |mode: &str, set: Option<f64>| light(mode, json!({ "temperature": set, "current_temperature": 19.7 }));
         let warm = || json!({ "temperature": 22 });
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn n16_what_takes_a_while_stands_as_it_was_left_while_it_is_on_its_way() {
+    fn n16_what_takes_a_while_is_undone_while_it_is_on_its_way() {
         let at = |state: &str, position: u8| light(state, json!({ "current_position": position }));
         for (now, wanted, stands) in [
             (at("closed", 0), "closed, 0 % open", true),

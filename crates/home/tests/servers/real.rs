@@ -92,7 +92,7 @@ async fn f9_a_real_home_assistant_is_seen_and_switched_as_far_as_it_is_exposed()
 }
 
 #[tokio::test]
-async fn n16_a_real_blind_and_real_heating_are_put_back() {
+async fn n16_what_a_real_blind_and_real_heating_did_is_undone() {
     let server = HomeServer::start();
     let kit =
         Kit::of(server.url(), server.token(), &["cover.blind", "climate.study", "input_number.warmth"], &[]).await;
