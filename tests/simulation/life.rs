@@ -42,7 +42,7 @@ use hob_router::streaming::StreamSettings;
 use hob_skill::library::Library;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
-use hob_store::{SchedulingMode, Store, recordings, runs};
+use hob_store::{SchedulingMode, Store, Tx, recordings, runs};
 use hob_tools::ToolRuntime;
 use hob_tools::ask_human::AskHuman;
 use hob_tools::mcp::Servers;
@@ -53,6 +53,7 @@ use hob_tools::request_more_iterations::RequestMoreIterations;
 use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::trial::Confinement;
 use hob_tools::spawn_agent::SpawnAgent;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -177,10 +178,8 @@ impl Process {
     pub(crate) async fn boot(world: &Arc<World>, path: &Path, life: &Life) -> Result<Self, StoreError> {
         let store = Store::open(path, SchedulingMode::Lockstep(Arc::clone(world) as _)).await?;
         let owner = format!("sim-{}", world.state().process.number);
-        let of = owner.clone();
-        let now = world.now();
-        store.write(async move |tx| recordings::close_lost(tx, now).await).await?;
-        store.write(async move |tx| runs::void_leases(tx, &of).await).await?;
+        let (of, now) = (owner.clone(), world.now());
+        store.write(async move |tx| void_leases(tx, &of, now).await).await?;
         write_off::take_up(&store).await?;
         let (tracker, idle) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
@@ -303,6 +302,12 @@ impl Process {
         }
         self.store.close().await;
     }
+}
+
+/// What a daemon's start takes from the one before it.
+async fn void_leases(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<u64, StoreError> {
+    recordings::close_lost(tx, now).await?;
+    runs::void_leases(tx, owner).await
 }
 
 fn services(world: &Arc<World>, ports: &Ports) -> CommandServices {
