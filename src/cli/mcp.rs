@@ -107,7 +107,11 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
         McpCommand::Test { name } => {
             let server = server_by_name(&servers, name)?;
             let seen = runtime()?.block_on(probe_server(server, &base))?;
-            Ok(show(&base.redactor.redact(&probe_text(server, &seen)))?)
+            let known = probe::cached_arguments(server, &base.data_dir);
+            let section = base.loaded.config.mcp.get(name);
+            let unknown = section.zip(known).map(|(section, known)| section.unknown_arguments(name, &known));
+            let unknown: String = unknown.into_iter().flatten().map(|note| format!("{note}\n")).collect();
+            Ok(show(&base.redactor.redact(&format!("{}{unknown}", probe_text(server, &seen))))?)
         }
         McpCommand::Login { name } => login::log_in(server_by_name(&servers, name)?, &base),
         McpCommand::Logout { name } => login::log_out(server_by_name(&servers, name)?, &base),

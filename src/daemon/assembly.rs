@@ -39,6 +39,7 @@ use hob_model::metered_provider::Metering;
 use hob_model::model_table::ModelTable;
 use hob_model::refused_parameters::RefusedParameterStore;
 use hob_model::transcription::Transcriber;
+use hob_router::agenda::AgendaLooker;
 use hob_router::command_handlers::CommandServices;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
@@ -56,7 +57,7 @@ use hob_tools::mcp::classes::Classes;
 use hob_tools::mcp::parked::ParkedCalls;
 use hob_tools::registry_handle::ToolRegistryHandle;
 use hob_tools::sandbox::trial::SandboxTrial;
-use hob_tools::schedule::look::HouseLooker;
+use hob_tools::schedule::look::{HouseLooker, Looker};
 use hob_web::chat::channel::PageChannel;
 
 /// So many messages may wait in one conversation.
@@ -246,6 +247,10 @@ impl ConfigServices {
         blueprint: &Blueprint,
     ) -> IntakeConfig {
         let ports = &self.ports;
+        let agenda = toolset::dav::agenda(&self.config, &ports.memory, &ports.rng);
+        let calendars = agenda
+            .clone()
+            .map(|agenda| Arc::new(AgendaLooker { agenda, clock: Arc::clone(&blueprint.clock) }) as Arc<dyn Looker>);
         let services = CommandServices {
             models: Arc::clone(&ports.models),
             table: Arc::clone(&ports.table),
@@ -263,7 +268,7 @@ impl ConfigServices {
             upkeep: roots.upkeep.clone(),
             backups: backups::folder(&blueprint.data_dir, self.config.backup.dir.as_ref()),
             speaks: self.speech.is_some(),
-            agenda: toolset::dav::agenda(&self.config, &ports.memory, &ports.rng),
+            agenda,
             home: self.home.standing(),
             started: roots.started,
         };
@@ -275,6 +280,7 @@ impl ConfigServices {
             speech: self.speech.clone(),
             looker: Some(Arc::new(HouseLooker {
                 home: self.home.looker(),
+                calendars,
                 ..toolset::terminal::looker(&self.config, &roots.sandbox, &blueprint.data_dir)
             })),
         }

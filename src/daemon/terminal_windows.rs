@@ -195,7 +195,7 @@ impl TerminalWindows {
             Progress::Idle(_) => {
                 at_work.retain(|of, stand| *of != run && *stand != Progress::Idle(IdleReason::Suspended));
             }
-            Progress::Working | Progress::Doing(_) => drop(at_work.insert(run, progress.clone())),
+            Progress::Working | Progress::Doing(_) | Progress::Step(_) => drop(at_work.insert(run, progress.clone())),
             Progress::Delta(_) | Progress::Restart => drop(at_work.insert(run, Progress::Working)),
         }
     }

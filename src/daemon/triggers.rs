@@ -203,7 +203,8 @@ fn declared(blueprint: &Blueprint, owners: &[(String, Conversation)]) -> Result<
 fn look_target(schedule: &ScheduleConfig) -> Option<LookTarget> {
     let command = || LookTarget::Command { command: schedule.check.clone(), network: schedule.network };
     let page = schedule.watch.as_ref().map(|url| LookTarget::Page { url: url.clone() });
-    page.or_else(|| (!schedule.check.is_empty()).then(command))
+    let looks_first = page.or_else(|| (!schedule.check.is_empty()).then(command));
+    looks_first.or_else(|| LookTarget::of_task(&schedule.task))
 }
 
 /// When, as it is stored; none: it is past.

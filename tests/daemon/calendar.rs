@@ -152,3 +152,69 @@ async fn f3_a_calendar_that_does_not_answer_keeps_nobody_waiting() {
     assert_eq!(told, "Good evening.");
     assert_eq!(house.heard(ADA), ["Good morning.", "Good evening."]);
 }
+
+#[tokio::test]
+async fn f3_a_morning_schedule_tells_what_is_on_and_asks_no_model() {
+    let server = Server::start(Make::Radicale).await;
+    let today = SystemClock.now().to_zoned(TimeZone::UTC).strftime("%Y%m%d").to_string();
+    let event = format!(
+        "BEGIN:VEVENT\nUID:now\nDTSTAMP:20260101T000000Z\nSUMMARY:Today\nDTSTART;VALUE=DATE:{today}\nEND:VEVENT"
+    );
+    server.put("ada", "now", &event).await;
+    let settings = format!(
+        "[memory]\nextract = false\n[dav.own]\nurl = '{}'\nuser = 'ada'\npassword = 'secret'\n\
+         [[schedule]]\nname = 'morning'\nwhen = 'every year on 1 January at 7:00'\ntask = '/today'\n",
+        server.url()
+    );
+    let house = House::running(&settings).await;
+    house.say(OWNER, "/schedules run 1");
+    house.until(|house| house.heard(OWNER).iter().any(|told| told.contains(", all day: Today"))).await;
+    house.say(OWNER, "/schedules");
+    house.until(|house| house.heard(OWNER).iter().any(|told| told.contains("looked: told"))).await;
+    assert_eq!(house.model.requests().len(), 0, "{:?}", house.heard(OWNER));
+    // The same where somebody asks for it in a chat; whoever has no calendar is told so.
+    let arguments = json!({ "action": "create", "when": "every day at 7", "task": "/today" });
+    house.model.reply(call("schedule", arguments));
+    house.ask(BOB, "Tell me each morning what is on.", Reply::text("I do.")).await;
+    let (asked, heard) = (house.model.requests().len(), house.heard(BOB).len());
+    house.say(BOB, "/schedules run 2");
+    let none = "looked at the calendars and has no answer: I know no calendar of yours";
+    house.until(|house| house.heard(BOB)[heard..].iter().any(|told| told.contains(none))).await;
+    assert_eq!(house.model.requests().len(), asked);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n16_what_was_done_to_an_entry_is_undone_by_a_word_the_last_first() {
+    let server = Server::start(Make::Radicale).await;
+    server.add_family().await;
+    let house = house(&server).await;
+    let tomorrow = SystemClock.now().to_zoned(TimeZone::UTC).checked_add(1.day()).unwrap();
+    let calls = [
+        call(
+            "calendar_add",
+            json!({ "title": "Tea", "start": format!("{}T15:00", day(&tomorrow)), "calendar": "ada/calendar" }),
+        ),
+        call("calendar_change", json!({ "entry": "Tea", "calendar": "ada/family" })),
+    ];
+    for (heard, done) in (1..).zip(calls) {
+        house.model.reply(done);
+        let told = house.ask(ADA, "Put tea there", Reply::text("It is there.")).await;
+        assert!(told.contains("(To take back within an hour"), "{heard}: {told}");
+    }
+    let lists = async || {
+        house.model.reply(call("calendar_list", json!({ "days": 3 })));
+        house.ask(ADA, "What is on?", Reply::text("That.")).await;
+        result(&house)
+    };
+    assert!(lists().await.contains("Tea [ada/family/"), "{}", result(&house));
+    for tool in ["calendar_change", "calendar_add"] {
+        let heard = house.heard(ADA).len();
+        house.say(ADA, "/undo");
+        assert_eq!(house.told(ADA, heard + 1).await[heard], format!("Taken back: {tool}."));
+        let left = lists().await;
+        assert_eq!(left.contains("Tea [ada/calendar/"), tool == "calendar_change", "{left}");
+        assert!(!left.contains("family"), "{left}");
+    }
+    house.nothing_refused();
+}

@@ -107,3 +107,15 @@ async fn k2_how_far_a_call_is_stands_beside_the_spinner() {
     person.sees("Reported.").await;
     house.nothing_refused();
 }
+
+#[tokio::test]
+async fn f4_how_far_a_call_is_stands_in_the_chat_until_it_is_answered() {
+    let house = house(FREE, "").await;
+    house.model.reply(used("report")).reply(Reply::text("Reported."));
+    house.say(ADA, "Report");
+    let told = house.telegram.until_sent(ADA, 1).await;
+    assert!(told[0].ends_with("reading pages (1 of 3) …"), "{told:?}");
+    std::fs::write(house.path("go"), "").unwrap();
+    house.until(|house| house.heard(ADA) == ["Reported."]).await;
+    house.nothing_refused();
+}

@@ -226,3 +226,17 @@ async fn f3_a_mailbox_that_takes_no_password_is_read_after_a_login_at_the_comman
     house.nothing_refused();
     assert_eq!(issuer.wrong(), [""; 0]);
 }
+
+#[tokio::test]
+async fn n16_a_letter_that_was_filed_is_undone_by_a_word() {
+    let (house, servers) = house().await;
+    let id = comes(&servers, "Tea", "Tea on Friday?");
+    house.model.reply(call("mail_file", &json!({ "id": id, "to": "\\Archive" })));
+    let told = house.ask(ADA, "File that letter", Reply::text("It is filed.")).await;
+    assert!(told.contains("(To take back within an hour, the last first: /undo. It covers mail_file.)"), "{told}");
+    assert_eq!(servers.seen_in("ada", "INBOX"), [""; 0]);
+    house.say(ADA, "/undo");
+    assert_eq!(house.told(ADA, 2).await[1], "Taken back: mail_file.");
+    assert_eq!(servers.seen_in("ada", "INBOX").len(), 1);
+    house.nothing_refused();
+}

@@ -50,6 +50,7 @@ async fn n16_a_server_is_added_once_it_has_answered() {
     ask       create_event: Does create_event. (its server says: nothing)
     ask       create_file: Does create_file. (its server says: nothing)
     ask       drop_entry: Does drop_entry. (its server says: nothing)
+    ask       file_report: Does file_report. (its server says: nothing)
     ask       find_contacts: Does find_contacts. (its server says: looks)
     ask       find_events: Does find_events. (its server says: looks)
     ask       find_files: Does find_files. (its server says: looks)
@@ -115,4 +116,25 @@ async fn n16_whoever_adds_a_server_at_a_terminal_says_what_its_tools_do() {
     house.model.reply(called("drop_entry"));
     assert_eq!(house.ask(ADA, "Go", Reply::text("Dropped.")).await, "Dropped.");
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n16_what_is_said_of_an_argument_that_there_is_not_is_told_with_the_one_that_may_be_meant() {
+    let settings = format!(
+        "[memory]\nextract = false\n[mcp.things]\nsandbox = false\ncommand = ['python3', '{}', '.']\n\
+         [mcp.things.arguments.file_report]\nreprot = 'content'\nsummary = 'steering'\n\
+         [mcp.things.arguments.write_too]\ntext = 'steering'\n",
+        script()
+    );
+    let house = House::with(&settings).await;
+    let checked = run(&house, &["config", "check"]).await;
+    assert!(checked.contains("no problems"), "what a server has is not known yet: {checked}");
+    let wrong = [
+        "mcp.things.arguments.file_report.reprot is no argument of this tool's, so nothing is said of any; did you mean `report`?",
+        "mcp.things.arguments.write_too is no tool of this server's; did you mean `write_to`?",
+    ];
+    let tested = run(&house, &["mcp", "test", "things"]).await;
+    assert!(wrong.iter().all(|line| tested.contains(line)) && !tested.contains("summary"), "{tested}");
+    let doctor = run(&house, &["doctor", "--only", "mcp"]).await;
+    assert!(wrong.iter().all(|line| doctor.contains(&format!("warn mcp: {line}"))), "{doctor}");
 }

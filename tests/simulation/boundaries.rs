@@ -1,8 +1,10 @@
 //! A few stories, in each of which the process dies at every commit in turn: just before it, and just after.
 
 use crate::plan::GROUP;
-use crate::story::{ScriptedMessage, scripted, scripted_and_kept_up, scripted_with_a_quota, scripted_with_hang_ups};
-use crate::world::CrashPoint;
+use crate::story::{
+    ScriptedMessage, scripted, scripted_aloud, scripted_and_kept_up, scripted_with_a_quota, scripted_with_hang_ups,
+};
+use crate::world::{CrashPoint, VoiceBehaviour};
 
 /// Nothing is left to the reconciler, which looks every five minutes.
 const REST_MS: i64 = 240_000;
@@ -83,6 +85,27 @@ fn e15_tool_calls_over_the_quota_of_a_minute() {
 #[test]
 fn n1_c6_what_tools_send_is_sent_once() {
     at_every_commit(7, &[(100, "2", "2", "m do post append+post cry"), (700, "3", "3", "m do cry+cry post")]);
+}
+
+/// Wherever the process dies: each answer is spoken by one row of the outbox, or one says why it is not.
+#[test]
+fn f10_answers_that_are_spoken() {
+    let talk: &[ScriptedMessage] =
+        &[(100, "2", "2", "/voice on"), (700, "2", "2", "m do look"), (1_200, "2", "2", "m do append")];
+    for (voice, what) in [(VoiceBehaviour::Speaks, "takes the voice"), (VoiceBehaviour::Fails, "has no voice")] {
+        let whole = scripted_aloud(50, voice, talk, None);
+        assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
+        let said = whole.trace.iter().filter(|line| line.contains(what)).count();
+        assert!(said >= 2, "{what}: {}", whole.trace.join("\n"));
+        for commit in 0..=whole.commits {
+            for when in [CrashPoint::Before, CrashPoint::After] {
+                let ended = scripted_aloud(50, voice, talk, Some((commit, when)));
+                let (trace, wrong) = (ended.trace.join("\n"), ended.violations.join("\n"));
+                assert!(ended.violations.is_empty(), "{trace}\nkilled {when:?} commit {commit}:\n{wrong}");
+                assert!(ended.rest_ms < 1_200 + REST_MS, "{trace}\nkilled {when:?} commit {commit}: at rest late");
+            }
+        }
+    }
 }
 
 /// There are three places: whoever comes when they are taken, be it in the same instant, does not count as being at work.

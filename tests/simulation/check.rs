@@ -15,6 +15,7 @@ use crate::journals::{self, ReplayedRun};
 use crate::life::{HOUR_USD, PLACES, RUN_USD};
 use crate::plan::{MEMBERS, OWNER};
 use crate::remembered;
+use crate::spoken;
 use crate::tools::effect_name;
 use crate::world::{AcceptedMessage, DuplicateProtection, State, ToolEffect, VisibleMessage, World};
 
@@ -59,6 +60,7 @@ pub(crate) fn at_rest(world: &World, path: &Path) -> Vec<String> {
         wrong.extend(remembered::history(tx, &told).await);
         wrong.extend(overspent(tx).await);
         wrong.extend(over_quota(world, tx).await);
+        wrong.extend(spoken::voices(world, tx).await);
         wrong.extend(leftovers(tx).await);
         wrong
     })

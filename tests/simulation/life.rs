@@ -42,7 +42,7 @@ use hob_router::streaming::StreamSettings;
 use hob_skill::library::Library;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
-use hob_store::{SchedulingMode, Store, runs};
+use hob_store::{SchedulingMode, Store, Tx, recordings, runs};
 use hob_tools::ToolRuntime;
 use hob_tools::ask_human::AskHuman;
 use hob_tools::mcp::Servers;
@@ -53,6 +53,7 @@ use hob_tools::request_more_iterations::RequestMoreIterations;
 use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::trial::Confinement;
 use hob_tools::spawn_agent::SpawnAgent;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -63,6 +64,7 @@ use crate::model::Model;
 use crate::plan::{self, Life};
 use crate::platform::{self, Account};
 use crate::rest;
+use crate::spoken;
 use crate::tools::WorldTool;
 use crate::trouble;
 use crate::world::{UpkeepMode, World};
@@ -160,13 +162,13 @@ fn accounts(world: &Arc<World>) -> Vec<Arc<Account>> {
     world.accounts().into_iter().map(account).collect()
 }
 
-fn delivery_config(accounts: &[Arc<Account>], access: &Arc<AccessList>) -> DeliveryConfig {
+fn delivery_config(world: &World, accounts: &[Arc<Account>], access: &Arc<AccessList>) -> DeliveryConfig {
     DeliveryConfig {
         channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
         reactions: true,
-        speaks: false,
+        speaks: spoken::has_voice(world),
         letters: Arc::new(EmailPolicy { access: Arc::clone(access), ..EmailPolicy::default() }),
     }
 }
@@ -176,8 +178,8 @@ impl Process {
     pub(crate) async fn boot(world: &Arc<World>, path: &Path, life: &Life) -> Result<Self, StoreError> {
         let store = Store::open(path, SchedulingMode::Lockstep(Arc::clone(world) as _)).await?;
         let owner = format!("sim-{}", world.state().process.number);
-        let of = owner.clone();
-        store.write(async move |tx| runs::void_leases(tx, &of).await).await?;
+        let (of, now) = (owner.clone(), world.now());
+        store.write(async move |tx| void_leases(tx, &of, now).await).await?;
         write_off::take_up(&store).await?;
         let (tracker, idle) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
@@ -195,7 +197,7 @@ impl Process {
                 idle: Arc::clone(&idle),
                 meters: Arc::default(),
             },
-            delivery_config(&accounts, &access),
+            delivery_config(world, &accounts, &access),
         );
         let ports = Ports {
             store: store.clone(),
@@ -243,7 +245,7 @@ impl Process {
                 limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: IntakeMode::Queue },
                 services: Arc::new(services),
                 transcriber: None,
-                speech: None,
+                speech: spoken::voice(world),
                 looker: None,
             }),
             lanes: lanes.clone(),
@@ -262,6 +264,9 @@ impl Process {
             tokio::spawn(async move { outside.run_until_cancelled(feed).await });
         }
         tokio::spawn(self.lanes.clone().expire_questions(self.drain.clone()));
+        if spoken::has_voice(world) {
+            tokio::spawn(Arc::clone(&self.router).speak_answers(self.drain.clone(), self.cut.clone()));
+        }
         if world.state().upkeep == UpkeepMode::GoesOn {
             tokio::spawn(crate::upkeep::now_and_then(Arc::clone(world), self.store.clone(), self.drain.clone()));
         }
@@ -299,6 +304,12 @@ impl Process {
     }
 }
 
+/// What a daemon's start takes from the one before it.
+async fn void_leases(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<u64, StoreError> {
+    recordings::close_lost(tx, now).await?;
+    runs::void_leases(tx, owner).await
+}
+
 fn services(world: &Arc<World>, ports: &Ports) -> CommandServices {
     CommandServices {
         models: Arc::clone(&ports.models),
@@ -316,7 +327,7 @@ fn services(world: &Arc<World>, ports: &Ports) -> CommandServices {
         config: ConfigStatusHandle::default(),
         upkeep: LastUpkeepRound::default(),
         backups: PathBuf::new(),
-        speaks: false,
+        speaks: spoken::has_voice(world),
         agenda: None,
         home: None,
         started: ports.clock.now(),

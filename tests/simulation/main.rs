@@ -19,6 +19,7 @@ mod platform;
 mod remembered;
 mod rest;
 mod seeds;
+mod spoken;
 mod story;
 mod tools;
 mod trouble;

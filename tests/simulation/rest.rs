@@ -21,6 +21,8 @@ pub(crate) struct WaitingRun {
 pub(crate) struct OpenWork {
     pub(crate) runs: i64,
     pub(crate) outbox: i64,
+    /// Answers that are still to be spoken.
+    pub(crate) speeches: i64,
     /// Replies that still grow in a chat, or were left there.
     pub(crate) drafts: i64,
     pub(crate) asking: Vec<WaitingRun>,
@@ -47,7 +49,7 @@ impl PausedChat {
 
 impl OpenWork {
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.runs == 0 && self.outbox == 0 && self.drafts == 0
+        self.runs == 0 && self.outbox == 0 && self.speeches == 0 && self.drafts == 0
     }
 }
 
@@ -58,6 +60,7 @@ const APPROVAL_MS: i64 = 3 * 3_600_000;
 pub(crate) async fn look_around(tx: &mut Tx, now_ms: i64) -> Result<OpenWork, StoreError> {
     let runs = sqlx::query_scalar("SELECT count(*) FROM runs WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
     let outbox = sqlx::query_scalar("SELECT count(*) FROM outbox WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
+    let speeches = sqlx::query_scalar("SELECT count(*) FROM speeches").fetch_one(&mut *tx).await?;
     let drafts = sqlx::query_scalar("SELECT count(*) FROM drafts").fetch_one(&mut *tx).await?;
     let asking = sqlx::query_as(
         "SELECT i.channel, i.account, i.chat, p.external_id AS sender
@@ -79,7 +82,7 @@ pub(crate) async fn look_around(tx: &mut Tx, now_ms: i64) -> Result<OpenWork, St
     .fetch_all(&mut *tx)
     .await?;
     let stopped: i64 = sqlx::query_scalar("SELECT count(*) FROM switches").fetch_one(&mut *tx).await?;
-    Ok(OpenWork { runs, outbox, drafts, asking, paused, stopped: stopped > 0 })
+    Ok(OpenWork { runs, outbox, speeches, drafts, asking, paused, stopped: stopped > 0 })
 }
 
 /// Who was asked says something; but for approvals, which may expire. What stands still is let go on.

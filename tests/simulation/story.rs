@@ -10,7 +10,7 @@ use crate::check;
 use crate::life::{LifeEnd, live};
 use crate::plan::{self, Life, Message, ScheduledFault};
 use crate::upkeep;
-use crate::world::{AcceptedMessage, CallerBehaviour, CrashPoint, UpkeepMode, World};
+use crate::world::{AcceptedMessage, CallerBehaviour, CrashPoint, UpkeepMode, VoiceBehaviour, World};
 
 /// How a story ended.
 pub(crate) struct StoryOutcome {
@@ -80,6 +80,18 @@ pub(crate) fn scripted_with_a_quota(
 ) -> StoryOutcome {
     let world = calm(seed, messages);
     world.state().tool_calls_per_minute = tool_calls_per_minute;
+    tell(&world, &lives_until(crash))
+}
+
+/// As [`scripted`], where answers are spoken.
+pub(crate) fn scripted_aloud(
+    seed: u64,
+    voice: VoiceBehaviour,
+    messages: &[ScriptedMessage],
+    crash: Option<(u64, CrashPoint)>,
+) -> StoryOutcome {
+    let world = calm(seed, messages);
+    world.state().voice = voice;
     tell(&world, &lives_until(crash))
 }
 

@@ -95,6 +95,16 @@ pub(crate) enum UpkeepMode {
     GoesOn,
 }
 
+/// Who says answers aloud.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VoiceBehaviour {
+    /// Nobody.
+    Absent,
+    Speaks,
+    /// It says each time that it may go well later.
+    Fails,
+}
+
 /// Who hands something in: whether they wait for its commit, or have gone by then and hand it in again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallerBehaviour {
@@ -119,6 +129,7 @@ pub(crate) struct State {
     pub(crate) calm: bool,
     pub(crate) upkeep: UpkeepMode,
     pub(crate) caller: CallerBehaviour,
+    pub(crate) voice: VoiceBehaviour,
     /// What one person may have made in a minute.
     pub(crate) tool_calls_per_minute: u32,
     /// By when they can be fetched: what no poll has acknowledged, with the account it is for.
@@ -176,6 +187,7 @@ impl World {
             calm: false,
             upkeep: UpkeepMode::Rests,
             caller: CallerBehaviour::Waits,
+            voice: VoiceBehaviour::Absent,
             tool_calls_per_minute: 1_000,
             updates: BTreeMap::new(),
             acked: Vec::new(),

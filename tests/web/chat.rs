@@ -238,3 +238,32 @@ async fn f8_what_is_at_work_is_not_deleted() {
     assert_eq!(delete().await, StatusCode::OK);
     assert_eq!(browser.ask(Method::DELETE, "/api/chats/nothing").send().await.unwrap().status(), StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn f4_how_far_a_call_is_is_told_while_it_is_at_work() {
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/talking_mcp.py");
+    let server = format!(
+        "[mcp.notes]\nsandbox = false\ncommand = ['python3', '{}', '$HOME']\ntrusted_output = true\napproval = 'never'\n",
+        script.display()
+    );
+    let mut house = house(&server).await;
+    house.hob().until_log("mcp.listed").await;
+    let browser = Browser::entered(&mut house).await;
+    let mut listening = browser.listen("k", None).await;
+    let report = Reply::call("use_tool", r#"{"name": "notes__report", "arguments": {}}"#);
+    house.model.reply(report).reply(Reply::text("Reported."));
+    browser.say("k", "m1", "Report.").await;
+    let step = listening.until("how far it is", |heard| heard.name == "step").await;
+    assert!(step.data["text"].as_str().unwrap().ends_with("reading pages (1 of 3)"), "{}", step.data);
+    // Who comes later hears of it as well.
+    let mut late = browser.listen("k", None).await;
+    assert_eq!(late.until("how far it is", |heard| heard.name == "step").await.data, step.data);
+    std::fs::write(house.path("go"), "").unwrap();
+    // Both may come together.
+    let (mut is_over, mut is_answered) = (false, false);
+    while !(is_over && is_answered) {
+        let heard = listening.until("its end", |_| true).await;
+        is_over |= heard.name == "step" && heard.data["text"].is_null();
+        is_answered |= heard.name == "message" && heard.data["text"] == "Reported.";
+    }
+}

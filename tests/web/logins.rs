@@ -1,5 +1,6 @@
 //! Logins at MCP servers: an owner's link, and the browser that comes back to the page.
 
+use std::process::Stdio;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -9,10 +10,12 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::browser::{Browser, house, root};
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::{hob, within};
 use hob_testkit::served::Served;
 
 /// A server that issues its tokens itself.
@@ -47,9 +50,20 @@ fn called(body: &Bytes) -> Response {
     Json(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result })).into_response()
 }
 
+/// Starts such a server.
+async fn serve() -> Served {
+    Served::knowing_its_root(|own| Router::new().fallback(answer).with_state(Arc::<str>::from(own))).await
+}
+
+/// The word by which a login is known again that this link begins.
+fn state_of(link: &str) -> String {
+    let link: url::Url = link.parse().unwrap();
+    link.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned()
+}
+
 /// A household with such a server, which has asked for a login.
 async fn asked() -> (House, Browser, Served) {
-    let served = Served::knowing_its_root(|own| Router::new().fallback(answer).with_state(Arc::<str>::from(own))).await;
+    let served = serve().await;
     let server = format!("[mcp.s]\nurl = '{}/mcp'\ntrusted_output = true\napproval = 'never'\n", served.root());
     let mut house = house(&server).await;
     house.hob().until_log("mcp.needs_login").await;
@@ -73,8 +87,7 @@ async fn an_owner_logs_in_in_private_and_the_browser_comes_back_to_the_page_once
     assert_eq!(last(&house, OWNER, 2).await, "I am not logged in at t: there is no [mcp.t] in the config.");
     house.say(OWNER, "/login s");
     let told = last(&house, OWNER, 3).await;
-    let link: url::Url = told.lines().find(|line| line.starts_with("http")).unwrap().parse().unwrap();
-    let state = link.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+    let state = state_of(told.lines().find(|line| line.starts_with("http")).unwrap());
     let back = async |state: &str| {
         let answer = browser.bare(Method::GET, &format!("/mcp/callback?code=c&state={state}")).send().await.unwrap();
         (answer.status(), answer.text().await.unwrap())
@@ -99,9 +112,65 @@ async fn an_owner_may_send_where_the_browser_ended_up() {
     assert_eq!(told, "I am not logged in at s: nobody has begun a login at s, or it is over: begin again.");
     house.say(OWNER, "/login s");
     let told = last(&house, OWNER, 2).await;
-    let link: url::Url = told.lines().find(|line| line.starts_with("http")).unwrap().parse().unwrap();
-    let state = link.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+    let state = state_of(told.lines().find(|line| line.starts_with("http")).unwrap());
     house.say(OWNER, &format!("/login s http://127.0.0.1:8787/mcp/callback?code=c&state={state}"));
     assert_eq!(last(&house, OWNER, 3).await, "I am logged in at s.");
     house.hob().until_log("mcp.listed").await;
+}
+
+/// What `hob` says to these arguments.
+async fn said(house: &House, arguments: &[&str]) -> String {
+    let output = within("hob", hob(house.home.path(), arguments).output()).await.unwrap();
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    told.replace(&format!("{}/", house.home.path().display()), "")
+}
+
+/// Logs in at the command line: a browser is sent to a link, and ends at an address, which is pasted.
+async fn log_in_at_command_line(house: &House) -> String {
+    let mut command = hob(house.home.path(), &["mcp", "login", "s"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stdout.take().unwrap());
+    let mut link = String::new();
+    while !link.starts_with("http") {
+        link.clear();
+        assert_ne!(within("the link", told.read_line(&mut link)).await.unwrap(), 0, "it ended without a link");
+    }
+    let back = format!("http://127.0.0.1:8787/mcp/callback?code=c&state={}\n", state_of(link.trim()));
+    child.stdin.take().unwrap().write_all(back.as_bytes()).await.unwrap();
+    let mut rest = String::new();
+    within("the login", told.read_to_string(&mut rest)).await.unwrap();
+    assert!(within("the end", child.wait()).await.unwrap().success(), "{rest}");
+    rest.lines().last().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn n16_a_server_that_wants_a_login_is_added_logged_in_at_and_classed() {
+    let served = serve().await;
+    let url = format!("{}/mcp", served.root());
+    let mut house = house("").await;
+    // Nobody has reached it yet, and it is in the config: it has answered, and said what it wants.
+    let told = said(&house, &["mcp", "add", "s", "--url", &url]).await;
+    insta::assert_snapshot!(told.replace(&url, "URL"), @r#"
+    It needs a login: hob mcp login s
+    Then say what its tools do: hob mcp class s
+    config.toml: mcp.s.url: not set → "URL"
+    A running Hob uses it from now on. To take it out again: hob config unset mcp.s
+    "#);
+    house.hob().until_log("config.reloaded").await;
+    let told = said(&house, &["mcp", "class", "s", "dig=changes"]).await;
+    assert!(told.contains("needs a login: hob mcp login s"), "{told}");
+    let told = said(&house, &["mcp", "list"]).await;
+    assert_eq!(told.replace(&url, "URL"), "s: needs a login: hob mcp login s: URL\n");
+    assert_eq!(log_in_at_command_line(&house).await, "Logged in at s.");
+    // At once: whether the Hob that runs has asked it since, nobody knows.
+    let classed = said(&house, &["mcp", "class", "s", "dig=changes"]).await;
+    assert!(classed.starts_with("changes   dig:") && classed.lines().count() == 1, "{classed}");
+    house.hob().until_log("mcp.listed").await;
+    // What was said holds there: nobody is asked.
+    house.model.reply(Reply::call("use_tool", r#"{"name": "s__dig", "arguments": {}}"#));
+    assert_eq!(house.ask(ADA, "Dig.", Reply::text("Dug.")).await, "Dug.");
+    assert!(!house.hob().log().contains("the-very-token"));
+    let told = said(&house, &["mcp", "add", "s", "--url", &url]).await;
+    assert!(told.contains("there is [mcp.s] in the config already"), "{told}");
+    house.nothing_refused();
 }

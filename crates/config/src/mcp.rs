@@ -6,11 +6,14 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::load::LoadNote;
 use crate::problem::Finding;
 use crate::tools::ApprovalConfig;
-use crate::{key_path, sandbox_keys, shape, values};
+use crate::{check, key_path, sandbox_keys, shape, values};
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::tool_class::ArgumentRole;
+use hob_core::policy::invisible::marked;
 use hob_core::policy::undo::{ArgumentSource, UndoRule};
 
 /// The longest name of a server: its tools are named after it.
@@ -94,6 +97,10 @@ pub struct McpConfig {
     /// arguments comes from, `$.name` of the answer or `$call.name` of the call. Not for what sends, spends or deletes.
     #[schemars(extend("maxProperties" = 100), example = example_undo())]
     pub undo: BTreeMap<String, UndoConfig>,
+    /// What the arguments of its tools are, by the server's own names: `content` only says something, `steering` says to whom,
+    /// where, when, how much or which. Without it names tell: text, note, title and the like are content, all else steers.
+    #[schemars(extend("maxProperties" = 500), example = example_arguments())]
+    pub arguments: BTreeMap<String, BTreeMap<String, ArgumentRole>>,
     /// Seconds that it has to start and to tell its tools. The first start by npx or uvx includes a download.
     #[schemars(range(min = 1, max = 600))]
     pub start_timeout_secs: u64,
@@ -146,6 +153,10 @@ fn example_undo() -> serde_json::Value {
     serde_json::json!({ "create_event": { "tool": "delete_event", "with": { "id": "$.id" } } })
 }
 
+fn example_arguments() -> serde_json::Value {
+    serde_json::json!({ "create_event": { "agenda": "content", "title": "steering" } })
+}
+
 fn example_environment() -> BTreeMap<&'static str, &'static str> {
     BTreeMap::from([("MEMORY_FILE_PATH", "/srv/notes/memory.json")])
 }
@@ -177,6 +188,7 @@ impl Default for McpConfig {
             allow: Vec::new(),
             deny: Vec::new(),
             undo: BTreeMap::new(),
+            arguments: BTreeMap::new(),
             start_timeout_secs: 60,
             timeout_secs: 120,
         }
@@ -211,6 +223,13 @@ impl McpConfig {
         found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
         found.extend(sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
         found.extend(self.undo.iter().flat_map(|(of, undo)| undo.rule(&key_path::child("undo", of), of).1));
+        for (tool, arguments) in &self.arguments {
+            let hides = |name: &&String| name.is_empty() || marked(name) != **name;
+            let why =
+                "is empty or has characters that do not show, expected the name of an argument as its server writes it";
+            let at = |name: &String| key_path::child(&key_path::child("arguments", tool), name);
+            found.extend(arguments.keys().filter(hides).map(|name| Finding::new(at(name), why, "write it anew")));
+        }
         found.extend(self.bearer.iter().filter_map(|token| values::header_secret("bearer", token.expose())));
         if self.client_secret.is_some() && self.client_id.is_none() {
             let why = "belongs to nobody, expected client_id beside it";
@@ -226,6 +245,36 @@ impl McpConfig {
             found.extend(values::header_secret(&key, value.expose()));
         }
         found
+    }
+
+    /// What is said of arguments that the server `name` does not have: `known` are those of its tools, by its own names.
+    pub fn unknown_arguments(&self, name: &str, known: &BTreeMap<String, Vec<String>>) -> Vec<LoadNote> {
+        let section = key_path::child(&key_path::child("mcp", name), "arguments");
+        let note = |key: String, what: &str, named: &str, there: Vec<&str>| LoadNote {
+            key,
+            line: None,
+            what: what.to_owned(),
+            fix: match check::nearest(named, there.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are: {}", there.join(", ")),
+            },
+        };
+        let of = |(tool, said): (&String, &BTreeMap<String, ArgumentRole>)| {
+            let key = key_path::child(&section, tool);
+            let Some(there) = known.get(tool) else {
+                return vec![note(
+                    key,
+                    "is no tool of this server's",
+                    tool,
+                    known.keys().map(String::as_str).collect(),
+                )];
+            };
+            let there: Vec<&str> = there.iter().map(String::as_str).collect();
+            let unknown = said.keys().filter(|argument| !there.contains(&argument.as_str()));
+            let what = "is no argument of this tool's, so nothing is said of any";
+            unknown.map(|argument| note(key_path::child(&key, argument), what, argument, there.clone())).collect()
+        };
+        self.arguments.iter().flat_map(of).collect()
     }
 
     /// It is a program or an address, and has nothing that belongs to the other.
@@ -289,6 +338,7 @@ mod tests {
             "command = ['x']\nenv = { A_B = '1' }\nworking_dir = '/srv'",
             "url = 'http://127.0.0.1:8/mcp'\nbearer = 'abc'\nheaders = { X-Key = 'v' }",
             "url = 'http://h'\nclient_id = 'a'\nclient_secret = 'b'",
+            "command = ['x']\n[arguments.add]\ndetails = 'content'\ntitle = 'steering'",
             "command = ['x']\n[undo.create_event]\ntool = 'delete_event'\nwith = { id = '$.event.id', at = '$call.at' }",
         ] {
             assert_eq!(told(fine), "", "{fine}");
@@ -302,6 +352,8 @@ mod tests {
             ("command = ['x']\n[undo.send_mail]\ntool = 'delete'\nwith = { id = '$.id' }", "undo.send_mail"),
             ("command = ['x']\n[undo.delete]\ntool = 'create'\nwith = { id = '$.id' }", "undo.delete"),
             ("command = ['x']\n[undo.create]\ntool = 'send_mail'\nwith = { id = '$.id' }", "undo.create"),
+            ("command = ['x']\n[arguments.add]\n\"no\u{200b}te\" = 'content'", "arguments.add"),
+            ("command = ['x']\n[arguments.add]\n'' = 'content'", "arguments.add"),
             ("command = ['x']\nbearer = 'abc'", "bearer"),
             ("command = ['x']\nheaders = { X-Key = 'v' }", "headers"),
             ("url = 'http://h'\nenv = { A = 'b' }", "env"),
@@ -318,6 +370,23 @@ mod tests {
         ] {
             assert!(told(wrong).contains(&format!("\"{key}")), "{wrong}: {}", told(wrong));
         }
+    }
+
+    #[test]
+    fn n16_what_is_said_of_an_argument_that_there_is_not_is_told_with_the_one_that_may_be_meant() {
+        let text =
+            "[arguments.add]\ndetials = 'content'\ntitle = 'steering'\nx = 'content'\n[arguments.ad]\nnote = 'content'";
+        let config: McpConfig = toml::from_str(text).unwrap();
+        let of = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let known = BTreeMap::from([("add".to_owned(), of(&["details", "title"])), ("drop".to_owned(), of(&["id"]))]);
+        let told = config.unknown_arguments("notes", &known).iter().map(ToString::to_string).collect::<Vec<_>>();
+        insta::assert_snapshot!(told.join("\n"), @"
+        mcp.notes.arguments.ad is no tool of this server's; did you mean `add`?
+        mcp.notes.arguments.add.detials is no argument of this tool's, so nothing is said of any; did you mean `details`?
+        mcp.notes.arguments.add.x is no argument of this tool's, so nothing is said of any; there are: details, title
+        ");
+        let wrong = toml::from_str::<McpConfig>("[arguments.add]\ndetails = 'contents'").unwrap_err().to_string();
+        assert!(wrong.contains("expected `steering` or `content`"), "{wrong}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
 use crate::{key_path, shape, values, zone};
+use hob_core::policy::schedule::check::LookTarget;
 
 /// What becomes of several times that were missed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +31,7 @@ pub struct ScheduleConfig {
     /// When: in words (docs/schedules.md), or the five fields of cron.
     #[schemars(length(min = 1, max = 300), example = &"weekdays at 8:30")]
     pub when: String,
-    /// What is to be done.
+    /// What is to be done. `/today` alone tells what is on by the calendars, and asks no model.
     #[schemars(length(min = 1, max = 4000), example = &"Tell what is on today.")]
     pub task: String,
     /// A command that looks first whether there is something to do, so that no model need be asked: the program and its
@@ -92,6 +93,10 @@ pub(super) fn validate(schedules: &[ScheduleConfig]) -> Vec<Finding> {
                 "for example `https://example.org/news`",
             ));
         }
+        if LookTarget::of_task(&schedule.task).is_some() && (schedule.watch.is_some() || !schedule.check.is_empty()) {
+            let why = "asks no model, expected no `check` and no `watch` beside it";
+            found.push(Finding::new(at("task"), why, "take them out, or write what is to be done in words"));
+        }
         if schedule.check.first().is_some_and(String::is_empty) {
             found.push(Finding::new(at("check"), "names no program", "write the program first, then its arguments"));
         }
@@ -150,5 +155,10 @@ mod tests {
         ] {
             assert_eq!(keys(bad), [format!("schedule[1].{key}")], "{bad}");
         }
+        let told = |more: &str| {
+            let text = format!("name = 'a'\nwhen = 'every day at 7'\ntask = '/today'\n{more}");
+            validate(&[toml::from_str::<ScheduleConfig>(&text).unwrap()]).len()
+        };
+        assert_eq!([told(""), told("check = ['a']"), told("watch = 'https://a.example'")], [0, 1, 1]);
     }
 }

@@ -60,7 +60,7 @@ impl Runs {
         self.heard = true;
         self.suspended.remove(&run);
         match progress {
-            Progress::Working | Progress::Doing(_) | Progress::Delta(_) | Progress::Restart => {
+            Progress::Working | Progress::Doing(_) | Progress::Step(_) | Progress::Delta(_) | Progress::Restart => {
                 self.at_work.insert(run);
             }
             Progress::Waiting => self.ended = Some(IdleReason::Suspended),
@@ -303,12 +303,12 @@ impl<W: Write> Screen<W> {
 
     fn progress(&mut self, run: RunId, progress: &Progress) -> io::Result<()> {
         // That it works may be told behind what it does.
-        if !matches!(progress, Progress::Doing(_) | Progress::Working) {
+        if !matches!(progress, Progress::Doing(_) | Progress::Step(_) | Progress::Working) {
             self.doing = self.doing.take().filter(|(of, ..)| *of != run);
         }
         match progress {
             Progress::Working => self.end_block(run),
-            Progress::Doing(what) => {
+            Progress::Doing(what) | Progress::Step(what) => {
                 self.doing = Some((run, what.clone(), Instant::now()));
                 self.draw(Vec::new())
             }

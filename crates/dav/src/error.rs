@@ -18,6 +18,9 @@ pub enum DavError {
     /// Somebody else has changed it, or made it, in between.
     #[error("somebody else has changed it in between")]
     Changed,
+    /// Another entry has its name where it is to go.
+    #[error("another entry of the same name stands in that calendar")]
+    Taken,
     /// The server may do it later.
     #[error("the server cannot do it now ({0})")]
     Busy(u16),
@@ -52,6 +55,7 @@ impl DavError {
             Self::Unauthorized(_)
             | Self::Gone
             | Self::Changed
+            | Self::Taken
             | Self::Refused(_)
             | Self::Unreadable(_)
             | Self::Elsewhere(_)
@@ -69,6 +73,7 @@ impl DavError {
             | Self::Unauthorized(_)
             | Self::Gone
             | Self::Changed
+            | Self::Taken
             | Self::Busy(_)
             | Self::Refused(_)
             | Self::Elsewhere(_)

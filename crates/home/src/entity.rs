@@ -61,13 +61,13 @@ const PLAIN_UNITS: [&str; 24] = [
     "°C", "°F", "%", "W", "kW", "Wh", "kWh", "V", "A", "mA", "lx", "hPa", "ppm", "µg/m³", "m³", "L", "s", "min", "h",
     "dB", "dBm", "mm", "m/s", "km/h",
 ];
+/// How far open something is, and the temperature that is set.
+pub(crate) const POSITION: (&str, &str) = ("current_position", " % open");
+pub(crate) const TEMPERATURE: (&str, &str) = ("temperature", "° set");
+/// What is not set by anybody.
+const MEASURED: (&str, &str) = ("current_temperature", "° measured");
 /// Attributes that are told with the state, each a number.
-const NUMBERS: [(&str, &str); 4] = [
-    ("current_position", " % open"),
-    ("current_temperature", "° measured"),
-    ("temperature", "° set"),
-    ("volume_level", " of 1 loud"),
-];
+const NUMBERS: [(&str, &str); 4] = [POSITION, MEASURED, TEMPERATURE, ("volume_level", " of 1 loud")];
 /// Words in the names of attributes that are told nobody: what opens a camera's picture, say.
 const SECRET: [&str; 5] = ["token", "password", "secret", "picture", "stream_source"];
 /// Attributes that say nothing.
@@ -129,6 +129,33 @@ impl EntityState {
 
     /// How it stands, with what it measures.
     pub(crate) fn told_state(&self) -> RenderedState {
+        self.rendered(&NUMBERS)
+    }
+
+    /// How it was left: without what it measures.
+    pub(crate) fn left_state(&self) -> String {
+        let set: Vec<(&str, &str)> = NUMBERS.into_iter().filter(|number| *number != MEASURED).collect();
+        self.rendered(&set).text
+    }
+
+    /// Does it stand so, or is it on its way there?
+    pub(crate) fn stands(&self, wanted: &str) -> bool {
+        self.told_state().text == wanted || self.left_state() == wanted || self.goes_to(wanted)
+    }
+
+    fn goes_to(&self, wanted: &str) -> bool {
+        let there = wanted.rsplit_once(", ").and_then(|(_, at)| at.strip_suffix(POSITION.1)?.parse::<f64>().ok());
+        let here = self.attributes.get(POSITION.0).and_then(Value::as_f64);
+        match (self.state.as_str(), there.zip(here)) {
+            ("opening", Some((there, here))) => here <= there,
+            ("closing", Some((there, here))) => here >= there,
+            ("opening", None) => wanted == "open",
+            ("closing", None) => wanted == "closed",
+            _ => false,
+        }
+    }
+
+    fn rendered(&self, numbers: &[(&str, &str)]) -> RenderedState {
         let mut told =
             RenderedState { text: one_line(&self.state, WORD_CHARS_MAX), is_foreign: !is_plain(&self.state) };
         if let Some(unit) = self.attributes.get("unit_of_measurement").and_then(Value::as_str) {
@@ -143,8 +170,8 @@ impl EntityState {
         if let Some(percent) = share {
             told.text.extend([", ", &percent.to_string(), " %"]);
         }
-        for (name, unit) in NUMBERS {
-            if let Some(number) = self.attributes.get(name).and_then(Value::as_f64) {
+        for (name, unit) in numbers {
+            if let Some(number) = self.attributes.get(*name).and_then(Value::as_f64) {
                 told.text.extend([", ", &number.to_string(), unit]);
             }
         }

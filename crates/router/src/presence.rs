@@ -180,7 +180,7 @@ fn mood_of(progress: &Progress) -> Option<MessageReaction> {
         Progress::Idle(IdleReason::Done) => Some(MessageReaction::Done),
         Progress::Idle(IdleReason::Failed) => Some(MessageReaction::Failed),
         Progress::Idle(IdleReason::Quietly) => Some(MessageReaction::Gone),
-        Progress::Doing(_) | Progress::Idle(IdleReason::Suspended) => None,
+        Progress::Doing(_) | Progress::Step(_) | Progress::Idle(IdleReason::Suspended) => None,
     }
 }
 
@@ -191,7 +191,7 @@ impl Presence {
 
     /// A run tells how it goes on.
     pub(super) fn run_progressed(&self, destination: &Destination, run: RunId, progress: &Progress) {
-        if matches!(progress, Progress::Doing(_)) {
+        if matches!(progress, Progress::Doing(_) | Progress::Step(_)) {
             // It works already, and is shown to.
             return;
         }

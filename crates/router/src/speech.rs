@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -48,52 +49,78 @@ const OPUS: &str = "audio/opus";
 const NAME: &str = "answer.ogg";
 
 /// Who says answers aloud.
-pub enum Voice {
-    Server(Speaker),
-    /// A program on this machine.
-    Command(SpeechCommand),
+#[async_trait]
+pub trait Voice: Send + Sync {
+    /// The name under which it is on the bill.
+    fn label(&self) -> String;
+
+    /// What words cost.
+    fn price(&self, text: &str) -> SpeechPrice;
+
+    /// The words as sound; nobody has looked yet of what kind.
+    async fn sound(&self, text: &str) -> Result<Vec<u8>, SoundError>;
+
+    /// What helps where that is no Opus in Ogg.
+    fn advice(&self) -> &'static str;
 }
 
 /// How answers are spoken.
 pub struct SpeechSettings {
-    pub voice: Voice,
+    pub voice: Box<dyn Voice>,
     /// The most characters of one.
     pub chars_max: usize,
 }
 
-impl Voice {
-    /// The name under which it is on the bill.
+#[async_trait]
+impl Voice for Speaker {
     fn label(&self) -> String {
-        match self {
-            Self::Server(server) => server.label(),
-            Self::Command(_) => "speech/command".to_owned(),
-        }
+        self.label()
     }
 
-    /// What words cost: of a program nothing.
     fn price(&self, text: &str) -> SpeechPrice {
-        match self {
-            Self::Server(server) => server.price(text),
-            Self::Command(_) => SpeechPrice { usd: Some(Money::ZERO), tokens: 0 },
-        }
+        self.price(text)
     }
 
+    async fn sound(&self, text: &str) -> Result<Vec<u8>, SoundError> {
+        self.speak(text).await
+    }
+
+    fn advice(&self) -> &'static str {
+        "ask it for another `model`, or another server"
+    }
+}
+
+/// A program on this machine costs nothing.
+#[async_trait]
+impl Voice for SpeechCommand {
+    fn label(&self) -> String {
+        "speech/command".to_owned()
+    }
+
+    fn price(&self, _text: &str) -> SpeechPrice {
+        SpeechPrice { usd: Some(Money::ZERO), tokens: 0 }
+    }
+
+    async fn sound(&self, text: &str) -> Result<Vec<u8>, SoundError> {
+        self.speak(text).await.map_err(SoundError::unsent)
+    }
+
+    fn advice(&self) -> &'static str {
+        "let the command convert it: docs/files.md"
+    }
+}
+
+impl SpeechSettings {
     /// The words as Opus in Ogg.
     ///
     /// # Errors
     /// With the reason, and whether it is worth another try.
     pub async fn speak(&self, text: &str) -> Result<Vec<u8>, SoundError> {
-        let (sound, adds) = match self {
-            Self::Server(server) => (server.speak(text).await?, "ask it for another `model`, or another server"),
-            Self::Command(command) => {
-                let sound = command.speak(text).await.map_err(SoundError::unsent)?;
-                (sound, "let the command convert it: docs/files.md")
-            }
-        };
+        let sound = self.voice.sound(text).await?;
         match sniff(&sound) {
             OPUS => Ok(sound),
             other => Err(SoundError {
-                why: format!("what came is no Opus in Ogg but {other}: {adds}"),
+                why: format!("what came is no Opus in Ogg but {other}: {}", self.voice.advice()),
                 again: None,
                 worked: true,
             }),
@@ -164,7 +191,7 @@ impl Router {
             }
             SpeechStep::Speak(begun) => begun,
         };
-        let outcome = match settings.voice.speak(&begun.text).await {
+        let outcome = match settings.speak(&begun.text).await {
             Ok(sound) => self.delivery.keep(sound).await.map_err(|error| SoundError {
                 why: format!("it could not be kept: {error}"),
                 again: None,

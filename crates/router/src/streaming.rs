@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::delivery::config::ChannelRegistry;
-use crate::streaming::draft_state::{DraftState, GrowingReply, NextDraftAction, first_chunk};
+use crate::streaming::draft_state::{DraftState, GrowingReply, NextDraftAction};
 use crate::streaming::records::DraftDisposition;
 use hob_core::domain::capabilities::Feature;
 use hob_core::domain::channel::{Channel, IdleReason, Progress};
@@ -30,7 +30,7 @@ use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, MessageReplacement, Receipt};
 use hob_core::domain::redactor::Redactor;
-use hob_core::render::Chunk;
+use hob_core::render::RenderedPiece;
 use hob_store::drafts::StandingDraft;
 use hob_store::error::StoreError;
 use hob_store::outbox::PendingChunk;
@@ -81,7 +81,8 @@ impl Streaming {
     /// A run tells how it goes on.
     pub(super) fn run_progressed(&self, destination: &Destination, run: RunId, progress: &Progress) {
         match progress {
-            Progress::Delta(text) => self.grow(destination, run, text),
+            Progress::Delta(more) => self.write(destination, run, |sheet, now| sheet.grow(more, now)),
+            Progress::Step(words) => self.write(destination, run, |sheet, now| sheet.step(words, now)),
             // What was written before a call of a tool is not part of the reply either.
             Progress::Working | Progress::Restart => self.change(&destination.conversation, |context| {
                 if let Some(sheet) = context.sheet.as_mut().filter(|sheet| sheet.run == run) {
@@ -96,7 +97,7 @@ impl Streaming {
         }
     }
 
-    fn grow(&self, destination: &Destination, run: RunId, text: &str) {
+    fn write(&self, destination: &Destination, run: RunId, how: impl FnOnce(&mut GrowingReply, Instant)) {
         let inner = &self.inner;
         let place = &destination.conversation;
         let config = inner.channels.config();
@@ -116,10 +117,7 @@ impl Streaming {
             context.sheet = Some(GrowingReply::of(run, destination, now));
         }
         if let Some(sheet) = &mut context.sheet {
-            if sheet.text.is_empty() {
-                sheet.begun = now;
-            }
-            sheet.text.push_str(text);
+            how(sheet, now);
         }
         inner.serve(place, &room, context);
     }
@@ -262,7 +260,8 @@ impl Inner {
     /// Posts the draft, or changes it.
     async fn draw(&self, room: &ConversationDraft) {
         let mut standing = room.standing.lock().await;
-        let Some((run, destination, text, drawn)) = room.written() else { return };
+        let Some(sheet) = room.written() else { return };
+        let run = sheet.run;
         if standing.as_ref().is_some_and(|draft| draft.run != run) {
             self.take_back(room, &mut standing).await;
         }
@@ -271,14 +270,15 @@ impl Inner {
             room.settle(run, |sheet| sheet.given_up = true);
             return;
         }
-        let Some(channel) = self.channels.channel(&destination.conversation) else { return };
-        let chunk = first_chunk(&text, channel.capabilities()).map(|chunk| self.redacted(chunk));
-        let Some(chunk) = chunk.filter(|chunk| standing.is_none() || drawn.as_ref() != Some(chunk)) else {
-            room.settle(run, |sheet| sheet.shown = Some(text.len()));
+        let Some(channel) = self.channels.channel(&sheet.destination.conversation) else { return };
+        let piece = sheet.first_piece(channel.capabilities()).map(|piece| self.redacted(piece));
+        let GrowingReply { destination, text, drawn, .. } = sheet;
+        let Some(piece) = piece.filter(|piece| standing.is_none() || drawn.as_ref() != Some(piece)) else {
+            room.settle(run, |sheet| sheet.is_shown(&text));
             return;
         };
         let external_id = standing.as_ref().map(|draft| draft.external_id.clone());
-        let (plain, markup) = (chunk.plain.clone(), Some(chunk.markup.clone()));
+        let RenderedPiece { text: plain, markup } = piece.clone();
         let conversation = destination.conversation.clone();
         let said = ask(&*channel, &DraftMessage { destination, external_id, text: plain, markup }).await;
         let posts = standing.is_none();
@@ -307,8 +307,8 @@ impl Inner {
                 Err(DeliveryError::Unknown { .. }) => posts,
             };
             if said.is_ok() {
-                sheet.shown = Some(text.len());
-                sheet.drawn = Some(chunk);
+                sheet.is_shown(&text);
+                sheet.drawn = Some(piece);
             }
         });
         if let Err(error) = said {
@@ -376,10 +376,10 @@ impl Inner {
         room.changed.notify_one();
     }
 
-    fn redacted(&self, mut chunk: Chunk) -> Chunk {
-        self.redactor.redact_in_place(&mut chunk.plain);
-        self.redactor.redact_in_place(&mut chunk.markup);
-        chunk
+    fn redacted(&self, mut piece: RenderedPiece) -> RenderedPiece {
+        self.redactor.redact_in_place(&mut piece.text);
+        piece.markup.iter_mut().for_each(|markup| self.redactor.redact_in_place(markup));
+        piece
     }
 }
 
@@ -391,10 +391,8 @@ impl ConversationDraft {
     }
 
     /// What is to be drawn now.
-    fn written(&self) -> Option<(RunId, Destination, String, Option<Chunk>)> {
-        let context = lock(&self.context);
-        let sheet = context.sheet.as_ref()?;
-        Some((sheet.run, sheet.destination.clone(), sheet.text.clone(), sheet.drawn.clone()))
+    fn written(&self) -> Option<GrowingReply> {
+        lock(&self.context).sheet.clone()
     }
 
     fn settle(&self, run: RunId, how: impl FnOnce(&mut GrowingReply)) {

@@ -2,7 +2,7 @@
 
 use teloxide::types::{Message, MessageEntityKind};
 
-use crate::content::{content, entities, entity_text};
+use crate::content::{content, entities, entity_text, with_marks};
 use crate::convert::BotIdentity;
 use hob_core::domain::inbound::Audience;
 
@@ -23,7 +23,11 @@ pub(super) fn addressed_text(message: &Message, me: &BotIdentity) -> Option<Addr
         return None;
     }
     let own = message.forward_origin().is_none();
+    let is_meant = own && (mentions(message, &text, me) || replies_to(message, me));
     let said = command(message, &text).filter(|_| own);
+    let text = with_marks(&text, entities(message));
+    // What is quoted commands nothing.
+    let said = said.filter(|command| text.starts_with(command.as_str()));
     if message.chat.is_private() {
         let text = match said {
             Some(command) => without_bot_name(&text, &command, me).unwrap_or(text),
@@ -34,7 +38,6 @@ pub(super) fn addressed_text(message: &Message, me: &BotIdentity) -> Option<Addr
     if let Some(command) = said {
         return without_bot_name(&text, &command, me).map(|text| AddressedText { text, audience: Audience::Hob });
     }
-    let is_meant = own && (mentions(message, &text, me) || replies_to(message, me));
     Some(AddressedText { text, audience: if is_meant { Audience::Hob } else { Audience::Group } })
 }
 

@@ -1,6 +1,6 @@
 //! What a message holds: its words, and its files. Pure.
 
-use teloxide::types::{Location, MediaKind, Message, MessageEntity, MessageKind, Venue};
+use teloxide::types::{Location, MediaKind, Message, MessageEntity, MessageEntityKind, MessageKind, Venue};
 
 use crate::origin::forwarded_from;
 use hob_core::domain::inbound::{Attachment, VoiceRecording};
@@ -94,6 +94,33 @@ pub(super) fn entities(message: &Message) -> &[MessageEntity] {
     message.entities().or(message.caption_entities()).unwrap_or_default()
 }
 
+/// The words with what is set off marked as in Markdown: Telegram says of a quotation and of code only where they are.
+pub(super) fn with_marks(text: &str, entities: &[MessageEntity]) -> String {
+    let within = |of: fn(&MessageEntityKind) -> bool, from: usize, to: usize| {
+        entities.iter().any(|one| of(&one.kind) && one.offset <= to && from < one.offset + one.length)
+    };
+    let (mut lines, mut at, mut is_code) = (Vec::new(), 0, false);
+    for line in text.split('\n') {
+        let end = at + line.encode_utf16().count();
+        if within(is_code_block, at, end) != is_code {
+            is_code = !is_code;
+            lines.push("```".to_owned());
+        }
+        lines.push(if within(is_quotation, at, end) { format!("> {line}") } else { line.to_owned() });
+        at = end + 1;
+    }
+    lines.extend(is_code.then(|| "```".to_owned()));
+    lines.join("\n")
+}
+
+fn is_quotation(kind: &MessageEntityKind) -> bool {
+    matches!(kind, MessageEntityKind::Blockquote | MessageEntityKind::ExpandableBlockquote)
+}
+
+fn is_code_block(kind: &MessageEntityKind) -> bool {
+    matches!(kind, MessageEntityKind::Pre { .. })
+}
+
 /// What the entity covers; Telegram counts in UTF-16 code units.
 pub(super) fn entity_text(text: &str, entity: &MessageEntity) -> Option<String> {
     let units: Vec<u16> = text.encode_utf16().skip(entity.offset).take(entity.length).collect();
@@ -103,4 +130,28 @@ pub(super) fn entity_text(text: &str, entity: &MessageEntity) -> Option<String> 
 /// Whether a change of it can be a change of words or files.
 pub(super) fn has_words(message: &Message) -> bool {
     message.text().or(message.caption()).is_some() || !attachments(message).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_off_stands_behind_its_mark_whatever_letters_are_before_it() {
+        let of = |text: &str, part: &str, kind: MessageEntityKind| {
+            let before = text.find(part).unwrap();
+            let (offset, length) = (text[..before].encode_utf16().count(), part.encode_utf16().count());
+            with_marks(text, &[MessageEntity { kind, offset, length }])
+        };
+        let text = "🦀 Look:\nPay 👪\n\nMallory.\nThanks.";
+        let quoted = "🦀 Look:\n> Pay 👪\n> \n> Mallory.\nThanks.";
+        for kind in [MessageEntityKind::Blockquote, MessageEntityKind::ExpandableBlockquote] {
+            assert_eq!(of(text, "Pay 👪\n\nMallory.", kind), quoted);
+        }
+        let code = MessageEntityKind::Pre { language: None };
+        let fenced = "🦀 Look:\n```\nPay 👪\n\nMallory.\n```\nThanks.";
+        assert_eq!(of(text, "Pay 👪\n\nMallory.", code.clone()), fenced);
+        assert_eq!(of(text, "Thanks.", code), "🦀 Look:\nPay 👪\n\nMallory.\n```\nThanks.\n```");
+        assert_eq!(of(text, "Thanks", MessageEntityKind::Bold), text);
+    }
 }

@@ -15,7 +15,7 @@ use hob_config::tools::{SESSION_ID, UNTRUSTED_SOURCE, is_injected, placeholder};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::ToolFacts;
-use hob_core::policy::plan::ContentArguments;
+use hob_core::policy::plan::is_content_by_name;
 use hob_model::provider::ToolSchema;
 
 /// The exit code by which a command says that its failure may pass (`EX_TEMPFAIL` of sysexits.h).
@@ -131,8 +131,8 @@ impl Tool for CommandTool {
         &self.spec
     }
 
-    fn content(&self) -> ContentArguments {
-        ContentArguments::ByName
+    fn is_content(&self, argument: &str) -> bool {
+        is_content_by_name(argument)
     }
 
     async fn call(&self, invocation: Invocation) -> ToolResult {

@@ -77,7 +77,6 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tools::{Assessment, ToolFacts};
 use hob_core::domain::undo::InverseCall;
 use hob_core::policy::memory::SpeakingPlace;
-use hob_core::policy::plan::ContentArguments;
 use hob_memory::embedding::Bill;
 use hob_model::provider::ToolSchema;
 use hob_store::error::StoreError;
@@ -378,9 +377,9 @@ pub trait Tool: Send + Sync {
     /// What is known of it.
     fn spec(&self) -> &ToolSpec;
 
-    /// Which of its arguments only say something; all others steer it (row N16).
-    fn content(&self) -> ContentArguments {
-        ContentArguments::None
+    /// Does this argument only say something? All others steer the call (row N16).
+    fn is_content(&self, _argument: &str) -> bool {
+        false
     }
 
     /// What its settings name that a call may be steered by, such as those whom it may write to (row N16).

@@ -80,6 +80,7 @@ pub fn settings(name: &str, config: &McpConfig, whole: &Config, data_dir: &Path)
         role: config.role,
         approval: config.approval.map(approval),
         undo: config.undo.iter().map(|(of, undo)| (of.clone(), undo.rule("undo", of).0)).collect(),
+        arguments: config.arguments.clone(),
         allow: config.allow.clone(),
         deny: config.deny.clone(),
         start_within: Duration::from_secs(config.start_timeout_secs),

@@ -25,11 +25,11 @@ pub fn settings(
 ) -> Result<Option<SpeechSettings>, StartError> {
     let Some(speech) = &config.speech else { return Ok(None) };
     let timeout = Duration::from_secs(speech.timeout_secs);
-    let voice = match &speech.base_url {
-        Some(base_url) => Voice::Server(server(speech, base_url, timeout)?),
+    let voice: Box<dyn Voice> = match &speech.base_url {
+        Some(base_url) => Box::new(server(speech, base_url, timeout)?),
         None => {
             let own = of_speech(speech);
-            Voice::Command(SpeechCommand {
+            Box::new(SpeechCommand {
                 command: speech.command.clone(),
                 dir: own.home(data_dir),
                 timeout,

@@ -102,6 +102,7 @@ pub(in crate::daemon) fn looker(config: &Config, sandbox: &SandboxTrial, data_di
         timeout: Duration::from_secs(config.terminal.timeout_secs),
         leftovers: ProcessReaper::of(data_dir),
         home: None,
+        calendars: None,
     }
 }
 

@@ -75,7 +75,7 @@ pub(in crate::doctor) async fn speech(patient: &DoctorInputs) -> Vec<Finding> {
     }
     let sandbox = sandbox_trial(patient, config, data_dir).await.into();
     let spoken = match toolset::speech::settings(config, &sandbox, data_dir) {
-        Ok(Some(settings)) => settings.voice.speak("Hello.").await.map_err(|error| error.why),
+        Ok(Some(settings)) => settings.speak("Hello.").await.map_err(|error| error.why),
         Ok(None) => return Vec::new(),
         Err(error) => Err(error.to_string()),
     };
@@ -94,7 +94,13 @@ pub(in crate::doctor) async fn mcp(patient: &DoctorInputs) -> Vec<Finding> {
             true => network::mcp_needs_login(&server.name),
             false => network::mcp_known(&server.name, probe::cached_tool_count(server, data_dir)),
         };
-        return servers.iter().map(known).collect();
+        let unknown = |server: &Settings| {
+            let known = probe::cached_arguments(server, data_dir)?;
+            Some(config.mcp.get(&server.name)?.unknown_arguments(&server.name, &known))
+        };
+        let unknown = servers.iter().filter_map(unknown).flatten();
+        let unknown = unknown.map(|note| Finding::warn(Check::Mcp, format!("{} {}", note.key, note.what), note.fix));
+        return servers.iter().map(known).chain(unknown).collect();
     }
     let place = ServerContext {
         data_dir: data_dir.clone(),

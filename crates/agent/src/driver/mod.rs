@@ -430,6 +430,7 @@ impl Driver {
             delay_ms,
             answer,
             is_read,
+            mute: active.input.agent.is_some(),
         };
         self.work.run_tool(&self.ports, job);
     }

@@ -11,7 +11,7 @@ use hob_core::domain::plan::{PlannedCall, PlannedValue, ValueSource};
 use hob_core::domain::tools::{Approval, CONTROL, PLAN};
 use hob_core::policy::arguments::parse;
 use hob_core::policy::lookup::OF_SERVER;
-use hob_core::policy::plan::{ContentArguments, keeps_times, read};
+use hob_core::policy::plan::{keeps_times, read};
 use hob_core::policy::sources::{SourcedText, is_moment_said, own_words, value_source, whence_said};
 use hob_model::message::{Message, ToolCall};
 use hob_tools::ToolSpec;
@@ -94,8 +94,8 @@ fn known(tools: &Registry, told: &SourceTexts, step: PlannedCall) -> Option<Plan
     let properties = tool.spec().schema.parameters.get("properties").unwrap_or(&nothing);
     let names = properties.as_object().into_iter().flat_map(|all| all.keys());
     // Whatever a look is asked for steers what it finds.
-    let content = if tool.spec().facts.most().is_read() { ContentArguments::None } else { tool.content() };
-    let content: Vec<String> = names.filter(|name| content.has(name)).cloned().collect();
+    let is_look = tool.spec().facts.most().is_read();
+    let content: Vec<String> = names.filter(|name| !is_look && tool.is_content(name)).cloned().collect();
     let is_strict = told.is_strict;
     let settled = tool.settled().into_iter().map(|text| SourcedText { whence: ValueSource::Config, text });
     let told: Vec<SourcedText> = told.texts.iter().cloned().chain(settled.filter(|_| !is_strict)).collect();

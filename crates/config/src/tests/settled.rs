@@ -297,6 +297,10 @@ fn server(server: &mut toml::Table) {
         replace(server, "working_dir", "/w");
         walls(server);
     }
+    let arguments = server.get_mut("arguments").and_then(Toml::as_table_mut);
+    for said in arguments.into_iter().flatten().filter_map(|(_, said)| said.as_table_mut()) {
+        *said = [("text".to_owned(), "steering".into())].into_iter().collect();
+    }
     let undo = server.get_mut("undo").and_then(Toml::as_table_mut);
     for undo in undo.into_iter().flatten().filter_map(|(_, undo)| undo.as_table_mut()) {
         undo.insert("tool".to_owned(), "delete_event".into());

@@ -81,6 +81,8 @@ pub enum Progress {
     Working,
     /// What it does right now, in words for whoever watches: "reading list.md".
     Doing(String),
+    /// How far a call at work is, the same with its server's words behind it: "using copy files: pages (3 of 10)".
+    Step(String),
     /// More of the reply's text, as the model writes it.
     Delta(String),
     /// What was streamed so far is void: the model's reply is being made again.

@@ -3,6 +3,7 @@
 //! Never: a server's own word for it. What a server says of its tools is shown to the owner, who decides.
 //! Start at [`ToolClass`].
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::tools::{Approval, Assessment, Risk, ToolFacts};
@@ -19,6 +20,16 @@ pub enum ToolClass {
     Critical,
     /// It is not offered to the model.
     Off,
+}
+
+/// What an argument of a tool is, as an owner says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentRole {
+    /// it says to whom, where, when, how much or which, and counts only if somebody said it who may
+    Steering,
+    /// it only says something, and may be whatever was read
+    Content,
 }
 
 impl ToolClass {

@@ -49,26 +49,9 @@ const SAYS: [&str; 14] = [
 /// Words of tools that keep what is to come.
 const TIMES: [&str; 6] = ["alarm", "appointment", "calendar", "event", "meeting", "reminder"];
 
-/// Which of a tool's arguments only say something, where nothing but their names tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ContentArguments {
-    /// None: each of them steers.
-    #[default]
-    None,
-    Of(&'static [&'static str]),
-    /// Those that are called so.
-    ByName,
-}
-
-impl ContentArguments {
-    /// Does the argument of this name only say something? What is not known steers.
-    pub fn has(self, name: &str) -> bool {
-        match self {
-            Self::None => false,
-            Self::Of(names) => names.contains(&name),
-            Self::ByName => last_word(name).is_some_and(|word| SAYS.contains(&word.as_str())) && !steers(name),
-        }
-    }
+/// Does an argument of this name only say something, where nothing but its name tells? What is not known steers.
+pub fn is_content_by_name(argument: &str) -> bool {
+    last_word(argument).is_some_and(|word| SAYS.contains(&word.as_str())) && !steers(argument)
 }
 
 /// Does this tool's name say that it keeps what is to come: an entry of a calendar, a reminder? When such a thing is, is all

@@ -50,7 +50,7 @@ const OUTGOING: [&str; 24] = [
 const DELETING: [&str; 11] =
     ["cancel", "clear", "delete", "destroy", "drop", "empty", "erase", "purge", "remove", "trash", "wipe"];
 /// Last words of arguments that say which thing is meant, besides ids.
-const THINGS: [&str; 9] = ["device", "entity", "entry", "event", "file", "item", "path", "record", "task"];
+const THINGS: [&str; 10] = ["calendar", "device", "entity", "entry", "event", "file", "item", "path", "record", "task"];
 /// What stands before a name that is looked up in the answer …
 const OF_ANSWER: &str = "$.";
 const OF_CALL: &str = "$call.";
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn n16_which_thing_is_meant_is_told_from_how_it_is_to_be() {
-        assert!(["event_id", "entry", "entityId", "path"].into_iter().all(names_a_thing));
+        assert!(["event_id", "entry", "entityId", "path", "calendar"].into_iter().all(names_a_thing));
         assert!(!["start", "title", "place", "filename", "event_title"].into_iter().any(names_a_thing));
     }
 

@@ -20,7 +20,6 @@ use crate::tools::target::letters_of;
 use crate::tools::{accounts, assessed, changes, reader, start, tainting, undo};
 use crate::when::When;
 use hob_core::domain::tools::Assessment;
-use hob_core::policy::plan::ContentArguments;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
@@ -140,8 +139,8 @@ impl Tool for CalendarAdd {
         &self.spec
     }
 
-    fn content(&self) -> ContentArguments {
-        ContentArguments::Of(&["title", "notes"])
+    fn is_content(&self, argument: &str) -> bool {
+        matches!(argument, "title" | "notes")
     }
 
     fn settled(&self) -> Vec<String> {
@@ -161,8 +160,8 @@ impl Tool for CalendarAdd {
     }
 }
 
-/// Where the entry goes: what is named, or the account's usual calendar, or its first.
-async fn place(
+/// Where an entry goes: what is named, or the account's usual calendar, or its first.
+pub(super) async fn place(
     seen: &[Arc<Account>],
     named: Option<&str>,
     now: jiff::Timestamp,

@@ -49,7 +49,7 @@ impl CalendarCancel {
 
     async fn cancel(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         let called = arguments.called()?;
-        let done = write(&self.accounts, invocation, &called, |target, signature| {
+        let done = write(&self.accounts, invocation, &called, None, |target, signature| {
             let SeriesPart::Once(original) = target.what.clone() else { return Ok(EntryChange::Removed) };
             edit::call_off(&mut target.calendar, &original, signature)
                 .map_err(|error| Outcome::Error(format!("Nothing was changed: {error}.")))?;

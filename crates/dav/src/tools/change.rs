@@ -7,14 +7,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::account::Accounts;
-use crate::edit::{self, Change, EditError, Length, Reply};
+use crate::account::{AccountVisibility, Accounts};
+use crate::edit::{self, Change, EditError, Length, Reply, Signature};
+use crate::tools::add::place;
 use crate::tools::question::assessed_change;
+use crate::tools::relocate::NewCalendar;
 use crate::tools::target::{EntryChange, NamedEntry, Target, letters, write};
-use crate::tools::{changes, date, reader, start, undo};
+use crate::tools::{accounts, changes, date, reader, start, undo};
 use crate::when::Zones;
 use hob_core::domain::tools::Assessment;
-use hob_core::policy::plan::ContentArguments;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
@@ -33,6 +34,8 @@ pub(super) struct ChangeArguments {
     pub(super) title: Option<String>,
     pub(super) place: Option<String>,
     pub(super) notes: Option<String>,
+    /// Where it goes: an account, or account/calendar.
+    pub(super) calendar: Option<String>,
     /// All of a series, not this time alone.
     pub(super) whole_series: Option<bool>,
     /// Addresses of the others who take part, and get a letter; who they are is said if it is needed.
@@ -74,10 +77,18 @@ impl CalendarChange {
     async fn change(&self, invocation: &Invocation, arguments: ChangeArguments) -> Result<Outcome, Outcome> {
         let called = arguments.called()?;
         let wish = arguments.wish()?;
-        if wish == Change::default() {
+        let to = match &arguments.calendar {
+            Some(named) => {
+                let seen = accounts(&self.accounts, invocation, AccountVisibility::Whole).await?;
+                let (account, collection) = place(&seen, Some(named), invocation.now).await?;
+                Some(NewCalendar { account, collection })
+            }
+            None => None,
+        };
+        if wish == Change::default() && to.is_none() {
             return Err(Outcome::Error("It was not said what is to be changed.".to_owned()));
         }
-        let done = write(&self.accounts, invocation, &called, |target, signature| {
+        let done = write(&self.accounts, invocation, &called, to.as_ref(), |target, signature| {
             let from = target.entry.start.clone();
             edit::change(&mut target.calendar, &target.what, &wish, &from, signature).map_err(refused)?;
             Ok(EntryChange::Written)
@@ -85,9 +96,11 @@ impl CalendarChange {
         let done = done.await?;
         let was = reader(&self.accounts.home, invocation.now).span(&done.entry.start, &done.entry.end);
         let letters = letters(&done, &called).await;
-        let told =
-            Outcome::Text(format!("Changed. It was {was}; {}.{letters}", now_is(&done, &self.accounts, invocation)));
-        let back = called.tells.is_empty().then(|| undo::of_changed(&done, &wish, invocation.now, &self.accounts.home));
+        let is = now_is(&done, &self.accounts, invocation);
+        let place = arguments.calendar.map(|named| format!(" It is in {named} now.")).unwrap_or_default();
+        let told = Outcome::Text(format!("Changed. It was {was}; {is}.{place}{letters}"));
+        let signature = Signature { call: "", now: invocation.now, home: &self.accounts.home };
+        let back = called.tells.is_empty().then(|| undo::of_changed(&done, &wish, to.as_ref(), signature));
         Ok(undo::offered(told, back.flatten()))
     }
 }
@@ -115,8 +128,12 @@ impl Tool for CalendarChange {
         &self.spec
     }
 
-    fn content(&self) -> ContentArguments {
-        ContentArguments::Of(&["title", "notes"])
+    fn is_content(&self, argument: &str) -> bool {
+        matches!(argument, "title" | "notes")
+    }
+
+    fn settled(&self) -> Vec<String> {
+        self.accounts.names()
     }
 
     /// A series that was moved as a whole stays so.
@@ -183,7 +200,7 @@ impl CalendarAnswer {
             Answer::Maybe => "maybe",
         };
         let called = arguments.called()?;
-        let done = write(&self.accounts, invocation, &called, |target, signature| {
+        let done = write(&self.accounts, invocation, &called, None, |target, signature| {
             let own = target.own.clone();
             edit::answer(&mut target.calendar, &target.what, Reply { own: &own, answer }, signature)
                 .map_err(refused)?;

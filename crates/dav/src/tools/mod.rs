@@ -12,6 +12,7 @@ mod contacts;
 mod free;
 mod list;
 mod question;
+mod relocate;
 mod target;
 mod undo;
 

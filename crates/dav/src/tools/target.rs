@@ -16,6 +16,7 @@ use crate::reading;
 use crate::rule::Effort;
 use crate::series::Window;
 use crate::tools::begun::{PendingChange, begin, begun};
+use crate::tools::relocate::NewCalendar;
 use crate::tools::{accounts, failures, reader, tainting};
 use crate::when::{When, Zones};
 use hob_tools::{Invocation, Outcome};
@@ -201,6 +202,11 @@ impl Target {
         Ok(self)
     }
 
+    /// Takes it away, as it was read.
+    pub(super) async fn take_away(&self) -> Result<(), DavError> {
+        self.account.client().delete(&self.href, &self.etag).await
+    }
+
     /// Who may get a letter where it is changed or called off.
     pub(super) fn told(&self, known_accounts: &Accounts) -> Vec<String> {
         edit::told(&self.calendar, &Zones::of(&self.calendar, &known_accounts.home), &self.what, &self.own)
@@ -218,12 +224,13 @@ fn original_of(calendar: &Component, key: &str, known_accounts: &Accounts) -> Op
     })
 }
 
-/// Finds the entry, has `edit` change it, and writes it. What others change in between is looked at anew; where it changes what was
-/// seen, nothing is written.
+/// Finds the entry, has `edit` change it, and writes it, perhaps to another calendar. What others change in between is looked at anew;
+/// where it changes what was seen, nothing is written.
 pub(super) async fn write(
     known_accounts: &Accounts,
     invocation: &Invocation,
     called: &NamedEntry,
+    to: Option<&NewCalendar>,
     edit: impl Fn(&mut Target, Signature<'_>) -> Result<EntryChange, Outcome>,
 ) -> Result<Target, Outcome> {
     let begun = match begun(known_accounts, invocation).await? {
@@ -237,8 +244,14 @@ pub(super) async fn write(
     let id = EntryId::parse(&begun.entry).ok_or_else(unknown)?;
     let signature = Signature { call: &begun.mark, now: invocation.now, home: &known_accounts.home };
     for _try in 0..TRIES {
-        let target = open(known_accounts, invocation, &id, Some(&begun).filter(|begun| begun.again)).await?;
-        let mut target = target.of(called, known_accounts)?;
+        let target = open(known_accounts, invocation, &id, Some(&begun).filter(|begun| begun.again)).await;
+        if let (Err(Outcome::Text(_)), Some(to)) = (&target, to)
+            && matches!(to.written(&id.resource, &begun.mark).await, Ok(Some(_)))
+        {
+            return Err(Outcome::Text(DONE.to_owned()));
+        }
+        let mut target = target?.of(called, known_accounts)?;
+        let to = to.filter(|to| !to.is_of(&target));
         if !target.collection.writable {
             return Err(Outcome::Error("This calendar can only be read. Nothing was changed.".to_owned()));
         }
@@ -249,13 +262,15 @@ pub(super) async fn write(
         }
         let before = target.calendar.clone();
         tells_all(&target, called, known_accounts)?;
+        to.map_or(Ok(()), |_to| can_go(&target, known_accounts))?;
         let fate = edit(&mut target, signature)?;
-        let client = target.account.client();
-        let done = match fate {
-            EntryChange::Removed => client.delete(&target.href, &target.etag).await,
-            EntryChange::Written if before == target.calendar => Ok(()),
-            EntryChange::Written => {
-                client.put(&target.href, target.calendar.text(), WritePrecondition::As(&target.etag)).await
+        let done = match (fate, to) {
+            (EntryChange::Removed, _) => target.take_away().await,
+            (EntryChange::Written, Some(to)) => to.receive(&target, &begun.mark).await,
+            (EntryChange::Written, None) if before == target.calendar => Ok(()),
+            (EntryChange::Written, None) => {
+                let (client, guard) = (target.account.client(), WritePrecondition::As(&target.etag));
+                client.put(&target.href, target.calendar.text(), guard).await
             }
         };
         match done {
@@ -265,6 +280,18 @@ pub(super) async fn write(
         }
     }
     Err(Outcome::Transient("Others change this entry all the time; nothing was done.".to_owned()))
+}
+
+/// Can it go to another calendar? To a server that is the end of an entry, and the beginning of another one.
+fn can_go(target: &Target, known_accounts: &Accounts) -> Result<(), Outcome> {
+    let why = if target.what != SeriesPart::Whole {
+        "A series goes to another calendar as a whole: call again with `whole_series`."
+    } else if !target.told(known_accounts).is_empty() {
+        "Others take part in this entry, and its server may tell them that it is called off: it does not go to another calendar from here."
+    } else {
+        return Ok(());
+    };
+    Err(Outcome::Error(format!("{why} Nothing was changed.")))
 }
 
 /// Does the call name all who take part? Whoever is asked about it must have seen who gets a letter.

@@ -4,7 +4,7 @@
 //! | done | is taken back by |
 //! |---|---|
 //! | an entry was added | calling it off |
-//! | one was changed | changing it back |
+//! | one was changed, or went to another calendar | changing it back |
 //! | one was called off that has nothing which cannot be added | adding it |
 //!
 //! Never: what others take part in, for they got a letter; a series as a whole.
@@ -20,11 +20,11 @@ use crate::lines::{Component, Line, Part};
 use crate::series::extent;
 use crate::tools::add::{self, times};
 use crate::tools::change::ChangeArguments;
+use crate::tools::relocate::NewCalendar;
 use crate::tools::target::Target;
 use crate::when::{When, Zones};
 use hob_core::domain::undo::InverseCall;
 use hob_tools::Outcome;
-use jiff::Timestamp;
 
 /// The words of an entry, by their lines.
 const WORDS: [&str; 3] = ["SUMMARY", "LOCATION", "DESCRIPTION"];
@@ -55,21 +55,33 @@ pub(super) fn of_added(id: &EntryId) -> Option<InverseCall> {
     inverse("calendar_cancel", &BTreeMap::from([("entry", id.to_string())]))
 }
 
-pub(super) fn of_changed(done: &Target, wish: &Change, now: Timestamp, home: &TimeZone) -> Option<InverseCall> {
-    let Target { entry: was, before, calendar, what, .. } = done;
+/// Of one that was changed, and perhaps went to another calendar. `as_of`: nobody's signature, of now.
+pub(super) fn of_changed(
+    done: &Target,
+    wish: &Change,
+    to: Option<&NewCalendar>,
+    as_of: Signature<'_>,
+) -> Option<InverseCall> {
+    let (Target { entry: was, before, calendar, what, .. }, home) = (done, as_of.home);
     if *what == SeriesPart::Whole && was.repeats {
         return None;
     }
     let zones = Zones::of(calendar, home);
     let is = edit::component(calendar, &zones, what)?;
-    let mut id = was.id.clone();
+    let to = to.filter(|to| !to.is_of(done));
+    if to.is_none() && *wish == Change::default() {
+        return None;
+    }
+    let mut id = to.map_or_else(|| was.id.clone(), |to| to.name_of(&was.id));
     id.digest = entry::digest(is);
     let words = words(edit::component(before, &zones, what)?);
     let back = reversal(was, words, wish, &id, home)?;
+    let calendar_before = to.map(|_to| format!("{}/{}", was.id.account, was.id.calendar));
+    let back = ChangeArguments { calendar: calendar_before, ..back };
     // Some times do not come back: those that a clock shows twice, or never.
     let mut again = calendar.clone();
     let (from, _) = extent(is, &zones)?;
-    edit::change(&mut again, what, &back.wish().ok()?, &from, Signature { call: "", now, home }).ok()?;
+    edit::change(&mut again, what, &back.wish().ok()?, &from, as_of).ok()?;
     let again = edit::component(&again, &zones, what)?;
     let (start, long) = extent(again, &zones)?;
     let is_as_before = start.key() == was.start.key() && start.after(long)?.key() == was.end.key();

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 mod between;
+mod relocated;
 mod server;
 mod undone;
 

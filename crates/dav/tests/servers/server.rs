@@ -115,6 +115,17 @@ impl Server {
         }
     }
 
+    /// Where the calendar is that [`Self::add_family`] adds.
+    fn family(&self) -> String {
+        self.calendar("ada").replace("/calendar/", "/family/")
+    }
+
+    /// Ada gets a second calendar.
+    pub(crate) async fn add_family(&self) {
+        let body = "<C:mkcalendar xmlns=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:caldav\"><set><prop><displayname>Family</displayname></prop></set></C:mkcalendar>";
+        assert_eq!(self.send("MKCALENDAR", "ada", &self.family(), body.to_owned()).await, 201);
+    }
+
     fn book(&self, user: &str) -> String {
         match self.make {
             Make::Radicale => format!("/{user}/book/"),
@@ -139,11 +150,20 @@ impl Server {
 
     /// Another program puts an event there.
     pub(crate) async fn put(&self, user: &str, name: &str, event: &str) {
+        self.put_at(user, &format!("{}{name}.ics", self.calendar(user)), event).await;
+    }
+
+    /// The same in the second calendar.
+    pub(crate) async fn put_in_family(&self, name: &str, event: &str) {
+        self.put_at("ada", &format!("{}{name}.ics", self.family()), event).await;
+    }
+
+    async fn put_at(&self, user: &str, path: &str, event: &str) {
         let text = format!(
             "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//other//other//EN\r\n{}\r\nEND:VCALENDAR\r\n",
             event.trim().replace('\n', "\r\n")
         );
-        let status = self.send("PUT", user, &format!("{}{name}.ics", self.calendar(user)), text).await;
+        let status = self.send("PUT", user, path, text).await;
         assert!((200..300).contains(&status), "{status}");
     }
 
@@ -158,7 +178,16 @@ impl Server {
 
     /// What it has under that name.
     pub(crate) async fn get(&self, user: &str, name: &str) -> Option<String> {
-        let url = format!("http://127.0.0.1:{}{}{name}.ics", self.port, self.calendar(user));
+        self.get_at(user, &format!("{}{name}.ics", self.calendar(user))).await
+    }
+
+    /// The same of the second calendar.
+    pub(crate) async fn get_in_family(&self, name: &str) -> Option<String> {
+        self.get_at("ada", &format!("{}{name}.ics", self.family())).await
+    }
+
+    async fn get_at(&self, user: &str, path: &str) -> Option<String> {
+        let url = format!("http://127.0.0.1:{}{path}", self.port);
         let answer = self.http.get(url).basic_auth(user, Some("secret")).send().await.unwrap();
         (answer.status() == 200).then_some(answer)?.text().await.ok()
     }

@@ -15,7 +15,7 @@ impl House {
     }
 
     /// The call that takes it back, made as it is offered.
-    async fn undo(&self, done: Told) -> Told {
+    pub(crate) async fn undo(&self, done: Told) -> Told {
         let back = done.back.unwrap_or_else(|| panic!("no way back: {}", done.text));
         let arguments: Value = serde_json::from_str(&back.arguments).unwrap();
         let tools = self.tools.iter().cloned().fold(Registry::default(), Registry::with);

@@ -84,7 +84,7 @@ impl HomeDo {
         for (id, found) in order.ids.iter().zip(self.states(&order.ids, now).await) {
             let found = found.map_err(|error| failed(id, &error))?;
             if let Some(wanted) = &only_if
-                && found.told_state().text != *wanted
+                && !found.stands(wanted)
             {
                 return Err(Outcome::Error(format!("{id} does not stand so any more. Nothing was done.")));
             }

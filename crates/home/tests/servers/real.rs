@@ -23,6 +23,7 @@ async fn f9_a_real_home_assistant_is_seen_and_switched_as_far_as_it_is_exposed()
 
     let all = kit.look(json!({})).await;
     insta::assert_snapshot!(all.text, @r"
+    cover.blind: open, 70 % open
     cover.garage_door: open
     input_number.power: 900.0
     light.kitchen: off
@@ -88,6 +89,34 @@ async fn f9_a_real_home_assistant_is_seen_and_switched_as_far_as_it_is_exposed()
         assert_eq!(kit.grade(service, &[entity]).await, (grade, why.to_owned()), "{service}");
     }
     assert_eq!(kit.home.client.info().await.unwrap().version, "2024.3.3");
+}
+
+#[tokio::test]
+async fn n16_what_a_real_blind_and_real_heating_did_is_undone() {
+    let server = HomeServer::start();
+    let kit =
+        Kit::of(server.url(), server.token(), &["cover.blind", "climate.study", "input_number.warmth"], &[]).await;
+    let back = async |done: crate::Told| {
+        let back: Value =
+            serde_json::from_str(&done.back.unwrap_or_else(|| panic!("{}", done.text)).arguments).unwrap();
+        (kit.call("home_do", back.clone()).await, back)
+    };
+    let shut = kit.order("cover.close_cover", &["cover.blind"], json!({})).await;
+    assert!(shut.text.ends_with("cover.blind: closed, 0 % open (it was open, 70 % open)"), "{shut:?}");
+    let (open, again) = back(shut).await;
+    assert!(open.text.ends_with("cover.blind: open, 70 % open (it was closed, 0 % open)"), "{open:?}");
+    let late = kit.call("home_do", again).await;
+    assert!(late.failed && late.text.starts_with("cover.blind does not stand so any more."), "{late:?}");
+    let warm = kit.order("climate.set_temperature", &["climate.study"], json!({ "temperature": 22 })).await;
+    assert!(warm.text.contains("22° set (it was heat, 19.7° measured, 20.5° set)"), "{warm:?}");
+    // What it measures changes by itself.
+    let measured = kit.order("input_number.set_value", &["input_number.warmth"], json!({ "value": 21.3 })).await;
+    assert!(!measured.failed, "{measured:?}");
+    let (cool, _) = back(warm).await;
+    assert!(cool.text.contains("20.5° set (it was heat, 21.3° measured, 22° set)"), "{cool:?}");
+    let off = kit.order("climate.turn_off", &["climate.study"], json!({})).await;
+    let (on, _) = back(off).await;
+    assert!(on.text.contains("climate.study: heat") && on.text.contains("(it was off"), "{on:?}");
 }
 
 /// What this release takes by both names it declares by the older.

@@ -10,10 +10,11 @@ use crate::Kit;
 use crate::fake::{FakeHome, TOKEN};
 use crate::server::HomeServer;
 use hob_core::domain::rng::SystemRng;
-use hob_core::policy::schedule::check::LookVerdict;
+use hob_core::policy::schedule::check::{LookTarget, LookVerdict};
 use hob_home::exposure::EntityId;
 use hob_home::watch::follow::{FollowPorts, follow};
 use hob_store::schedules;
+use hob_tools::Invocation;
 use hob_tools::schedule::look::{LookOrder, Looker as _};
 
 /// What schedules look at, and when they are due.
@@ -34,7 +35,9 @@ async fn f9_what_becomes_of_a_real_thing_hastens_the_look_that_waits_for_it() {
     assert!(made.text.contains("looks first at sensor.washing_machine until it is \"done\""), "{made:?}");
     kit.keeper.alarm.notified().await;
     let (_, followed) = due(&kit).await;
-    let order = |seen| LookOrder { target: serde_json::from_str(&followed[0]).unwrap(), seen, is_from_chat: true };
+    let reader = Invocation::for_trial(json!({})).principal;
+    let target: LookTarget = serde_json::from_str(&followed[0]).unwrap();
+    let order = |seen| LookOrder { target: target.clone(), seen, is_from_chat: true, reader: reader.clone() };
     let first = kit.home.look(&order(None)).await;
     assert_eq!(first.verdict, LookVerdict::Idle);
     // As after a look: not due for a long time.
@@ -102,7 +105,8 @@ async fn f9_a_watch_is_of_what_is_exposed_and_says_what_it_waits_for() {
     // Exposed no more, it is not looked at any more.
     let other = Kit::of(&fake.url(), TOKEN, &["light.*"], &[]).await;
     let asked = fake.asked().len();
-    let order = LookOrder { target, seen: None, is_from_chat: true };
+    let reader = Invocation::for_trial(json!({})).principal;
+    let order = LookOrder { target, seen: None, is_from_chat: true, reader };
     let LookVerdict::Failed { why } = other.home.look(&order).await.verdict else { panic!("it was looked at") };
     assert_eq!((why.as_str(), fake.asked().len()), ("sensor.power is not under `entities` in the config", asked));
     assert_eq!(EntityId::parse("sensor.power").unwrap().to_string(), "sensor.power");

@@ -10,7 +10,6 @@ use crate::send::{find, put};
 use crate::tools::mail_send::{LetterArguments, answered};
 use crate::tools::{Mailboxes, call_key, failed, of_mail};
 use hob_core::domain::tools::Risk;
-use hob_core::policy::plan::ContentArguments;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
@@ -53,8 +52,8 @@ impl Tool for MailDraft {
         &self.spec
     }
 
-    fn content(&self) -> ContentArguments {
-        ContentArguments::Of(&["subject", "text"])
+    fn is_content(&self, argument: &str) -> bool {
+        matches!(argument, "subject" | "text")
     }
 
     fn audience(&self) -> Option<&dyn Audience> {

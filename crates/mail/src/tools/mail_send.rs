@@ -13,7 +13,6 @@ use crate::read;
 use crate::send::{SendOutcome, find, send};
 use crate::tools::{Mailboxes, call_key, failed, of_mail};
 use hob_core::domain::tools::{Approval, Assessment, GrantScope, Risk, ToolFacts};
-use hob_core::policy::plan::ContentArguments;
 use hob_email::reading::Letter;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
@@ -116,8 +115,8 @@ impl Tool for MailSend {
         &self.spec
     }
 
-    fn content(&self) -> ContentArguments {
-        ContentArguments::Of(&["subject", "text"])
+    fn is_content(&self, argument: &str) -> bool {
+        matches!(argument, "subject" | "text")
     }
 
     fn audience(&self) -> Option<&dyn Audience> {

@@ -159,7 +159,7 @@ impl FireSchedule {
         let MisfirePlan { run, missed, next } = misfire.plan(rule, zone, due.at, self.now);
         // Of several that are made up for none is in another's way.
         let busy = self.is_held(tx, schedule).await?;
-        if !run.is_empty() && self.must_look(schedule, busy, fired) {
+        if !run.is_empty() && self.must_look(schedule, busy, due.role, fired) {
             return Ok(());
         }
         for at in &missed {
@@ -193,7 +193,7 @@ impl FireSchedule {
         fired: &mut FireOutcome,
     ) -> Result<(), StoreError> {
         let busy = self.is_held(tx, schedule).await?;
-        if self.must_look(schedule, busy, fired) {
+        if self.must_look(schedule, busy, due.role, fired) {
             return Ok(());
         }
         schedules::set_asked(tx, self.id, None).await?;
@@ -221,12 +221,13 @@ impl FireSchedule {
     }
 
     /// Has it to be looked first? Not for what is not run anyway.
-    fn must_look(&self, schedule: &ParsedSchedule, busy: bool, fired: &mut FireOutcome) -> bool {
+    fn must_look(&self, schedule: &ParsedSchedule, busy: bool, role: Role, fired: &mut FireOutcome) -> bool {
         let Some(target) = schedule.target.as_ref().filter(|_| !busy && self.found(schedule).is_none()) else {
             return false;
         };
         let (seen, is_from_chat) = (schedule.row.seen.clone(), schedule.row.name.is_none());
-        fired.to_look = Some(LookOrder { target: target.clone(), seen, is_from_chat });
+        let reader = maker(&schedule.row, role);
+        fired.to_look = Some(LookOrder { target: target.clone(), seen, is_from_chat, reader });
         true
     }
 
@@ -238,15 +239,21 @@ impl FireSchedule {
         due: DueRun,
         fired: &mut FireOutcome,
     ) -> Result<(), StoreError> {
-        let told = match self.found(schedule).map(|found| &found.verdict) {
+        let verdict = self.found(schedule).map(|found| &found.verdict);
+        let told = match verdict {
             None | Some(LookVerdict::Wake { .. }) => return self.queue(tx, schedule, due, fired).await,
             Some(LookVerdict::Idle) => "idle".to_owned(),
+            Some(LookVerdict::Tell { .. }) => "told".to_owned(),
             Some(LookVerdict::Failed { why }) => format!("failed: {why}"),
         };
         if !occurrences::is_claimed(tx, self.id, due.at).await? {
             tracing::info!(schedule = %self.id, due = %due.at, look = told, "schedule.looked");
             occurrences::claim(tx, self.id, due.at, Claim::Looked(&told), self.now).await?;
             fired.settled = true;
+            if let Some(LookVerdict::Tell { text }) = verdict {
+                let key = format!("schedule:{}:told:{}", self.id, millis(self.now));
+                fired.said = Some(say(tx, &schedule.conversation, &key, text, self.now).await?);
+            }
         }
         Ok(())
     }
@@ -273,7 +280,7 @@ impl FireSchedule {
         if failed >= LOOKS_FAILED_MAX && row.state == "active" {
             schedules::pause(tx, self.id, "failures", true).await?;
             fired.said = tell_paused(tx, self.id, self.now).await?;
-        } else if failed == 1 || row.asked_at.is_some() {
+        } else if failed == 1 || row.asked_at.is_some() && !matches!(found.verdict, LookVerdict::Tell { .. }) {
             let key = format!("schedule:{}:looked:{}", self.id, millis(self.now));
             let told = texts::looked(row, target, found);
             fired.said = Some(say(tx, &schedule.conversation, &key, &told, self.now).await?);
@@ -315,7 +322,7 @@ impl FireSchedule {
             session: session.id,
             claim: (conversation, &format!("schedule:{}:{}", self.id, millis(due.at))),
             due: due.at,
-            principal: Principal { user: row.user, name: row.user_name.clone(), role: due.role, trust: Trust::Trusted },
+            principal: maker(row, due.role),
             conversation,
             text,
             order: RunKind::Scheduled,
@@ -332,6 +339,11 @@ impl FireSchedule {
         (fired.begun, fired.settled) = (Some(session.id), found.is_some());
         Ok(())
     }
+}
+
+/// In whose name a schedule is done.
+fn maker(row: &ScheduleRow, role: Role) -> Principal {
+    Principal { user: row.user, name: row.user_name.clone(), role, trust: Trust::Trusted }
 }
 
 pub(super) async fn tell_paused(tx: &mut Tx, id: ScheduleId, now: Timestamp) -> Result<Option<SessionId>, StoreError> {

@@ -118,8 +118,8 @@ impl Router {
         let Some(mut result) = stop.run_until_cancelled(self.look_at(&order)).await else { return };
         let redact = |text: &mut String| *text = self.redactor.redact(text).into_owned();
         redact(&mut result.said);
-        if let LookVerdict::Wake { data } = &mut result.verdict {
-            redact(data);
+        if let LookVerdict::Wake { data: words } | LookVerdict::Tell { text: words } = &mut result.verdict {
+            redact(words);
         }
         if let Err(error) = self.fire(id, now, Some(Arc::new(FinishedLook { target: order.target, result }))).await {
             tracing::warn!(schedule = %id, %error, "what was found could not be recorded; it is looked again");

@@ -370,6 +370,39 @@ async fn a_run_that_says_nothing_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn f4_how_far_a_call_is_stands_in_one_message_until_the_reply_does() {
+    let mut bench = Harness::new().await;
+    bench.write("I copy.");
+    bench.hear(1, Progress::Doing("using copy".to_owned()));
+    for page in 1..=40 {
+        bench.hear(1, Progress::Step(format!("using copy: [page](https://evil.example) {page:02} of 40")));
+        pass(200).await;
+    }
+    let calls = bench.drawn();
+    assert!((4..=7).contains(&calls.len()), "once in one and a half seconds: {calls:?}");
+    let expected = |page: &str| format!("using copy: [page](https://evil.example) {page} of 40 …");
+    pass(2_000).await;
+    // As it was said: a server's words are no markup.
+    assert_eq!(bench.context.shown(), [(expected("40"), None)]);
+    assert_eq!(bench.drafts().await, 1, "on record once");
+    bench.hear(1, Progress::Working);
+    bench.write("All **forty** pages are copied, and nothing else was.");
+    pass(3_000).await;
+    assert_eq!(bench.texts(), ["All forty pages are copied, and nothing else was. …"]);
+    bench.answer("All forty pages are copied.").await;
+    assert_eq!((bench.texts(), bench.drafts().await), (vec!["All forty pages are copied.".to_owned()], 0));
+    // A call that is soon done shows nothing, and one that is stopped leaves nothing.
+    for (millis, drawn) in [(800, 0), (3_000, 1)] {
+        let mut bench = Harness::new().await;
+        bench.hear(1, Progress::Step("using copy: 1 of 2".to_owned()));
+        pass(millis).await;
+        assert_eq!(bench.drawn().len(), drawn);
+        bench.end(1, IdleReason::Quietly).await;
+        assert_eq!((bench.texts(), bench.drafts().await), (vec![], 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_crash_left_is_found_at_the_start() {
     let mut bench = Harness::new().await;
     bench.write(LONG);

@@ -23,7 +23,6 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tool_class::ToolClass;
 use hob_core::domain::tools::{Approval, Assessment, DangerGrade, Risk, ToolFacts};
 use hob_core::policy::arguments::display::{last_word, names_money};
-use hob_core::policy::plan::ContentArguments;
 use hob_core::policy::sources::is_link;
 use hob_core::policy::undo::UndoRule;
 use hob_model::provider::ToolSchema;
@@ -167,8 +166,10 @@ impl Tool for McpTool {
         &self.spec
     }
 
-    fn content(&self) -> ContentArguments {
-        ContentArguments::ByName
+    fn is_content(&self, argument: &str) -> bool {
+        // What was said was said of a tool that was described otherwise.
+        let is_stale = matches!(self.class, ClassStatus::Stale(_));
+        !is_stale && self.settings().is_content(&self.listed.name, argument)
     }
 
     fn undoable(&self, _arguments: &Value) -> bool {

@@ -1,5 +1,6 @@
 //! A look at a server for the person at the command line: whether it starts, what it has, and how long that takes.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio::time::Instant;
 use crate::mcp::classes::Classes;
 use crate::mcp::connection::call::CallParams;
 use crate::mcp::error::McpError;
+use crate::mcp::listed::ListedTool;
 use crate::mcp::settings::Settings;
 use crate::mcp::tool_cache::CachedTools;
 use crate::mcp::tool_table::{ClassChange, ClassError, ServerTools};
@@ -102,6 +104,16 @@ pub async fn call_tool(
 pub fn cached_tool_count(settings: &Settings, data_dir: &Path) -> Option<usize> {
     let known = CachedTools::load(data_dir, &settings.name, &settings.identity())?;
     Some(known.tools.iter().filter(|tool| settings.offers(&tool.name)).count())
+}
+
+/// The arguments of each of its tools that is known from the last time, by the server's own names; none: it was never asked.
+pub fn cached_arguments(settings: &Settings, data_dir: &Path) -> Option<BTreeMap<String, Vec<String>>> {
+    let known = CachedTools::load(data_dir, &settings.name, &settings.identity())?;
+    let of = |tool: &ListedTool| {
+        let arguments = tool.schema.get("properties").and_then(Value::as_object);
+        (tool.name.clone(), arguments.into_iter().flat_map(|all| all.keys().cloned()).collect())
+    };
+    Some(known.tools.iter().map(of).collect())
 }
 
 /// Has it asked for a login, and there was none since?

@@ -295,9 +295,11 @@ impl Server {
         shed.publish(&self.settings.name, tools.collect());
     }
 
-    /// Its tools as their owner sees them; none: they are not known yet.
+    /// Its tools as their owner sees them; none: they are not known yet. Somebody may have asked for them at the command line.
     pub(super) fn tools(&self) -> Option<ServerTools> {
-        let known = self.now().known.clone()?;
+        let known = self.now().known.clone();
+        let seen = || CachedTools::load(&self.place.data_dir, &self.settings.name, &self.settings.identity());
+        let known = known.or_else(seen)?;
         Some(ServerTools::of(&self.settings, &known.tools, &self.place.classes))
     }
 

@@ -10,7 +10,9 @@ use crate::sandbox::program_sandbox::ProgramAccess;
 use hob_core::domain::network::NamedPlace;
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::tool_class::ArgumentRole;
 use hob_core::domain::tools::Approval;
+use hob_core::policy::plan::is_content_by_name;
 use hob_core::policy::undo::UndoRule;
 
 /// A server, as configured and validated.
@@ -32,6 +34,8 @@ pub struct Settings {
     pub approval: Option<Approval>,
     /// How what its tools do is taken back, by the server's own names.
     pub undo: BTreeMap<String, UndoRule>,
+    /// What arguments of its tools are, as the owner says, by the server's own names.
+    pub arguments: BTreeMap<String, BTreeMap<String, ArgumentRole>>,
     /// Which of its tools are on offer; none: all.
     pub allow: Vec<String>,
     /// Which are not, even so.
@@ -102,6 +106,12 @@ impl Settings {
         let named = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
         (self.allow.is_empty() || named(&self.allow)) && !named(&self.deny)
     }
+
+    /// Does this argument of a tool only say something? As the owner says; where nothing is said, its name tells.
+    pub(super) fn is_content(&self, tool: &str, argument: &str) -> bool {
+        let said = self.arguments.get(tool).and_then(|arguments| arguments.get(argument));
+        said.map_or_else(|| is_content_by_name(argument), |role| *role == ArgumentRole::Content)
+    }
 }
 
 fn fits(pattern: &str, tool: &str) -> bool {
@@ -123,6 +133,29 @@ mod tests {
         assert!(offers(&["read_*"], &[], "read_file") && !offers(&["read_*"], &[], "write_file"));
         assert!(offers(&["read"], &[], "read") && !offers(&["read"], &[], "read_file"));
         assert!(!offers(&["read*"], &["read_secret"], "read_secret") && !offers(&[], &["*"], "read"));
+    }
+
+    #[test]
+    fn n16_an_owner_says_which_arguments_steer_and_what_is_not_said_their_names_tell() {
+        let (steering, content) = (ArgumentRole::Steering, ArgumentRole::Content);
+        let of = |tool: &str, said: &[(&str, ArgumentRole)]| {
+            (tool.to_owned(), said.iter().map(|(name, role)| ((*name).to_owned(), *role)).collect())
+        };
+        let arguments = [of("add", &[("details", content), ("title", steering)])];
+        let settings = Settings { arguments: arguments.into(), ..program(&["x"]) };
+        for (tool, argument, is_content) in [
+            ("add", "details", true),
+            ("add", "title", false),
+            ("add", "note", true),
+            ("add", "to", false),
+            // Said of another tool, or of a name that only looks like it.
+            ("add_entry", "details", false),
+            ("add_entry", "title", true),
+            ("add", "Details", false),
+            ("add", "det\u{430}ils", false),
+        ] {
+            assert_eq!(settings.is_content(tool, argument), is_content, "{tool} {argument}");
+        }
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub(super) fn program(vector: &[&str]) -> Settings {
         role: Role::User,
         approval: None,
         undo: BTreeMap::new(),
+        arguments: BTreeMap::new(),
         allow: Vec::new(),
         deny: Vec::new(),
         start_within: Duration::from_secs(20),

@@ -11,7 +11,6 @@ use crate::{Invocation, MentionCheck, Outcome, Request, Tool, ToolResult, ToolSp
 use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
-use hob_core::policy::plan::ContentArguments;
 
 /// The most characters of one message.
 const CHARS_MAX: usize = 20_000;
@@ -48,8 +47,8 @@ impl Tool for SendMessage {
         &self.spec
     }
 
-    fn content(&self) -> ContentArguments {
-        ContentArguments::Of(&["text"])
+    fn is_content(&self, argument: &str) -> bool {
+        argument == "text"
     }
 
     fn settled(&self) -> Vec<String> {

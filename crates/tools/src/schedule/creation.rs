@@ -87,7 +87,8 @@ impl ScheduleRequest {
             None => house.iana_name().map_or(TimeZone::UTC, |_named| house.clone()),
         };
         let rule = read(&asked, &zone, now).map_err(|error| ScheduleRequestError::When(error.to_string()))?;
-        let at_once = self.looks_at.as_ref().is_some_and(LookTarget::is_followed).then_some(now);
+        let looks_at = self.looks_at.or_else(|| LookTarget::of_task(&task));
+        let at_once = looks_at.as_ref().is_some_and(LookTarget::is_followed).then_some(now);
         let timing = Timing {
             rule: serde_json::to_string(&rule)?,
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
@@ -104,7 +105,7 @@ impl ScheduleRequest {
             name: None,
             grace_secs: GRACE_SECS,
             coalesces: true,
-            looks_at: self.looks_at.map(|target| serde_json::to_string(&target)).transpose()?,
+            looks_at: looks_at.map(|target| serde_json::to_string(&target)).transpose()?,
             seen: self.seen,
         })
     }

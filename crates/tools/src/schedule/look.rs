@@ -16,6 +16,7 @@ use crate::process_reaper::ProcessReaper;
 use crate::sandbox::confinement::Confinement;
 use crate::web_fetch::{self, FetchedContent};
 use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::principal::Principal;
 use hob_core::domain::text::hex;
 use hob_core::policy::schedule::check::{CheckEnd, LookTarget, LookVerdict, judge};
 
@@ -45,6 +46,8 @@ pub struct LookOrder {
     pub seen: Option<String>,
     /// The schedule was made in a chat; else the config names it.
     pub is_from_chat: bool,
+    /// In whose name.
+    pub reader: Principal,
 }
 
 /// Whoever looks.
@@ -70,6 +73,8 @@ pub struct HouseLooker {
     pub leftovers: ProcessReaper,
     /// Who knows how things at home stand.
     pub home: Option<Arc<dyn Looker>>,
+    /// Who knows what is on.
+    pub calendars: Option<Arc<dyn Looker>>,
 }
 
 #[async_trait]
@@ -84,14 +89,17 @@ impl Looker for HouseLooker {
                 }
             }
             LookTarget::Page { url } => self.read(url, order.seen.as_deref()).await,
-            LookTarget::Entity(_) => match &self.home {
-                Some(home) => home.look(order).await,
-                None => {
-                    let source = OriginSource::new(Origin::Tool, "Home Assistant");
-                    LookResult::failed(source, "no Home Assistant is set up".to_owned())
-                }
-            },
+            LookTarget::Entity(_) => look_by(self.home.as_deref(), "Home Assistant", order).await,
+            LookTarget::Today => look_by(self.calendars.as_deref(), "calendar", order).await,
         }
+    }
+}
+
+/// As `looker` looks, who is there if such a thing is set up.
+async fn look_by(looker: Option<&dyn Looker>, what: &str, order: &LookOrder) -> LookResult {
+    match looker {
+        Some(looker) => looker.look(order).await,
+        None => LookResult::failed(OriginSource::new(Origin::Tool, what), format!("no {what} is set up")),
     }
 }
 

@@ -57,12 +57,14 @@ class Conversation {
     this.first = el("p", { class: "hint first", hidden: true }, "What is to be done, or kept in mind? Files can be dropped here; /help lists what there is besides.");
     this.earlier = el("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.loadEarlier() }, "Earlier messages");
     this.queue = el("ol", { class: "queue", "aria-label": "What waits its turn" });
+    this.step = el("p", { class: "step", role: "status", hidden: true });
     this.connection = el("p", { class: "connection", role: "status", hidden: true }, "Connection lost; trying again …");
     this.element = el(
       "section",
       { class: "conversation", "aria-label": "Conversation" },
       el("h1", { class: "hidden" }, "Chat"),
       el("div", { class: "scroll", role: "log", "aria-label": "What was said", tabindex: "0" }, this.earlier, this.first, this.log),
+      this.step,
       this.queue,
       this.connection,
       isOwner ? this.composer() : el("p", { class: "hint" }, "Viewers only look."),
@@ -130,6 +132,7 @@ class Conversation {
   listen() {
     if (this.over || document.hidden) return;
     this.events?.close();
+    this.atStep(null);
     const events = new EventSource(`${this.path}/events?since=${this.mark}`);
     this.events = events;
     const heard = (name, take) =>
@@ -142,6 +145,7 @@ class Conversation {
     heard("message", (message) => this.show(message));
     heard("state", ({ open }) => this.tell(open));
     heard("growing", (more) => this.grow(more));
+    heard("step", ({ text }) => this.atStep(text));
     heard("gap", () => this.reload());
     events.addEventListener("open", () => (this.connection.hidden = true));
     events.addEventListener("error", () => {
@@ -265,8 +269,17 @@ class Conversation {
     if (this.stop) this.stop.disabled = !busy;
     if (this.stop && !busy) this.stop.textContent = "Stop";
     this.element.classList.toggle("busy", open.some((run) => run.state === "running"));
-    if (!busy) this.dropGrowing();
+    if (!busy) {
+      this.dropGrowing();
+      this.atStep(null);
+    }
     this.queue.replaceChildren(...open.filter((run) => run.state === "queued").map((run) => this.queued(run)));
+  }
+
+  /** How far a call is that is at work. */
+  atStep(text) {
+    this.step.textContent = text ?? "";
+    this.step.hidden = !text;
   }
 
   queued(run) {

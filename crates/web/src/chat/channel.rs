@@ -27,6 +27,8 @@ pub(crate) struct ChatActivity {
     pub(crate) changes: u64,
     /// The reply that is being written.
     pub(crate) growing: Option<(RunId, Arc<str>)>,
+    /// How far a call is that is at work.
+    pub(crate) step: Option<Arc<str>>,
 }
 
 /// The page, as the outbox sees it.
@@ -198,11 +200,15 @@ impl Channel for PageChannel {
     }
 
     fn progress(&self, destination: &Destination, run: RunId, progress: &Progress) {
-        if matches!(progress, Progress::Doing(_)) {
+        let chat = &destination.conversation.chat;
+        let has_step = || lock(&self.scenes).get(chat).is_some_and(|scene| scene.borrow().step.is_some());
+        if matches!(progress, Progress::Doing(_)) && !has_step() {
             // The page shows a run's own record.
             return;
         }
-        self.show(&destination.conversation.chat, |scene| match progress {
+        self.show(chat, |scene| match progress {
+            Progress::Step(words) => scene.step = Some(words.as_str().into()),
+            Progress::Doing(_) => scene.step = None,
             Progress::Delta(more) => {
                 let before = scene.growing.take().filter(|(of, _)| *of == run).map(|(_, text)| text);
                 let before = before.unwrap_or_default();
@@ -213,13 +219,12 @@ impl Channel for PageChannel {
             }
             Progress::Restart => scene.growing = None,
             // What was written before a call of a tool is not part of the reply either.
-            Progress::Working => {
-                scene.growing = None;
+            Progress::Working | Progress::Idle(_) => {
+                (scene.growing, scene.step) = (None, None);
                 scene.changes += 1;
             }
-            Progress::Waiting | Progress::Doing(_) => scene.changes += 1,
-            Progress::Idle(_) => {
-                scene.growing = None;
+            Progress::Waiting => {
+                scene.step = None;
                 scene.changes += 1;
             }
         });

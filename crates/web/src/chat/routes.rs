@@ -260,7 +260,7 @@ pub(crate) struct StreamParams {
 }
 
 /// What happens in a conversation, as server-sent events: `message` (a `Message`; its id is a mark), `state` (what is at work
-/// or waits), `growing` (more of a reply that is being written), `gap` (look at the messages again).
+/// or waits), `growing` (more of a reply that is being written), `step` (how far a call is that is at work), `gap` (look at the messages again).
 #[utoipa::path(get, path = "/api/chats/{chat}/events", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), StreamParams),
     responses((status = 200, content_type = "text/event-stream"), (status = 401, body = Problem)))]
 async fn events(

@@ -36,6 +36,14 @@ pub(crate) struct StateEvent {
     pub(crate) open: Vec<OpenRun>,
 }
 
+/// How far a call is that is at work.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct StepEvent {
+    /// In words on a line; none: nothing is said of that any more.
+    #[schema(value_type = Option<String>)]
+    pub(crate) text: Option<Arc<str>>,
+}
+
 /// Watches a conversation for one browser.
 struct ChatStream {
     app: Arc<AppState>,
@@ -47,7 +55,9 @@ struct ChatStream {
     mark: ReadPosition,
     open: Option<Vec<OpenRun>>,
     told: Option<StreamedReply>,
-    is_first: bool,
+    step: Option<Arc<str>>,
+    /// When the conversation was read, and after how many changes; none: not yet.
+    read: Option<(Instant, u64)>,
     /// The owner looks: nobody need be told of it elsewhere.
     _window: Option<OpenWindow>,
 }
@@ -63,8 +73,19 @@ pub(super) fn watch(
     // A program that listens is nobody who looks.
     let looks = visitor.role == PageRole::Owner && visitor.visit.is_some();
     let window = looks.then(|| app.page.window());
-    let watching =
-        ChatStream { app, visitor, let_in, chat, scene, mark, open: None, told: None, is_first: true, _window: window };
+    let watching = ChatStream {
+        app,
+        visitor,
+        let_in,
+        chat,
+        scene,
+        mark,
+        open: None,
+        told: None,
+        step: None,
+        read: None,
+        _window: window,
+    };
     let batches = stream::unfold(watching, |mut watching| async move {
         let events = watching.next().await?;
         Some((stream::iter(events.into_iter().map(Ok)), watching))
@@ -76,7 +97,7 @@ impl ChatStream {
     /// The next events, together; none: it is over.
     async fn next(&mut self) -> Option<Vec<Event>> {
         loop {
-            if !self.is_first {
+            if self.read.is_some() {
                 tokio::select! {
                     () = self.app.stop.cancelled() => return None,
                     () = self.scene.changed() => {}
@@ -84,20 +105,13 @@ impl ChatStream {
                 }
                 tokio::time::sleep(TOGETHER).await;
             }
-            self.is_first = false;
             if !self.is_still_authorized().await {
                 return None;
             }
             let scene = self.scene.current_activity();
-            let look = TimelineQuery { chat: self.chat.clone(), part: TimelineRange::After(self.mark) };
-            let mut events = match self.app.router.store.look(async |tx| look.read(tx).await).await {
-                Ok(timeline) => self.timeline_events(timeline),
-                Err(error) => {
-                    tracing::warn!(%error, "a conversation cannot be read for the page");
-                    Vec::new()
-                }
-            };
+            let mut events = self.read_timeline(scene.changes).await;
             events.extend(self.growing_event(scene.growing));
+            events.extend(self.step_event(scene.step));
             if !events.is_empty() {
                 return Some(events);
             }
@@ -114,6 +128,22 @@ impl ChatStream {
             tracing::warn!(%error, "who watches the page cannot be looked up");
             false
         })
+    }
+
+    /// What has come to the conversation since it was read, after so many changes. What only grows in memory is no reason to read it.
+    async fn read_timeline(&mut self, changes: u64) -> Vec<Event> {
+        if self.read.is_some_and(|(at, before)| before == changes && at.elapsed() < LOOK_EVERY) {
+            return Vec::new();
+        }
+        self.read = Some((Instant::now(), changes));
+        let look = TimelineQuery { chat: self.chat.clone(), part: TimelineRange::After(self.mark) };
+        match self.app.router.store.look(async |tx| look.read(tx).await).await {
+            Ok(timeline) => self.timeline_events(timeline),
+            Err(error) => {
+                tracing::warn!(%error, "a conversation cannot be read for the page");
+                Vec::new()
+            }
+        }
     }
 
     fn timeline_events(&mut self, timeline: Timeline) -> Vec<Event> {
@@ -142,6 +172,14 @@ impl ChatStream {
         let (told, more) = reply_stream::more(self.told.take(), run, text);
         self.told = Some(told);
         event("growing", &more?)
+    }
+
+    fn step_event(&mut self, step: Option<Arc<str>>) -> Option<Event> {
+        if self.step == step {
+            return None;
+        }
+        self.step.clone_from(&step);
+        event("step", &StepEvent { text: step })
     }
 }
 

@@ -55,6 +55,8 @@ pub(in crate::driver) struct ToolJob {
     pub(in crate::driver) answer: Option<ElicitReply>,
     /// A reader gets what it answers, and the model never does.
     pub(in crate::driver) is_read: bool,
+    /// No person waits for what this run says.
+    pub(in crate::driver) mute: bool,
 }
 
 /// Runs a tool to its end.
@@ -141,9 +143,10 @@ impl ToolJobOutcome {
 fn activity_listener(ports: &Ports, job: &ToolJob) -> ActivityListener {
     let (watcher, redactor) = (Arc::clone(&ports.watcher), ports.redactor.clone());
     let (destination, run, doing) = (job.destination.clone(), job.run, activity_text::call_running_text(&job.call));
+    let told = if job.mute { Progress::Doing } else { Progress::Step };
     ActivityListener::new(move |words| {
-        let doing = Progress::Doing(redactor.redact(&format!("{doing}: {words}")).into_owned());
-        watcher.progress(&destination, run, doing);
+        let step = told(redactor.redact(&format!("{doing}: {words}")).into_owned());
+        watcher.progress(&destination, run, step);
     })
 }
 

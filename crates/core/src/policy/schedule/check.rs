@@ -29,6 +29,8 @@ pub enum LookTarget {
     },
     /// Something at home is followed: there is something to do when it becomes so.
     Entity(EntityWatch),
+    /// The calendars of whoever made the schedule are read: what is on is said.
+    Today,
 }
 
 /// What is followed, and what it is to become.
@@ -89,7 +91,15 @@ impl fmt::Display for EntityWatch {
     }
 }
 
+/// The task that is done by saying what is on.
+const TODAY: &str = "/today";
+
 impl LookTarget {
+    /// What is looked at for a task that no model has to do; none: one has to.
+    pub fn of_task(task: &str) -> Option<Self> {
+        (task.trim() == TODAY).then_some(Self::Today)
+    }
+
     /// Is it looked at as soon as it is wanted, so that it is known what it was like then?
     pub fn is_followed(&self) -> bool {
         matches!(self, Self::Entity(_))
@@ -107,6 +117,7 @@ impl fmt::Display for LookTarget {
             Self::Command { command, .. } => write!(f, "by the command {:?}", command.join(" ")),
             Self::Page { url } => write!(f, "at {url}"),
             Self::Entity(watch) => watch.fmt(f),
+            Self::Today => f.write_str("at the calendars"),
         }
     }
 }
@@ -129,6 +140,8 @@ pub enum LookVerdict {
         /// What was printed before the answer, or stands on the page.
         data: String,
     },
+    /// This is said as it stands, and no model is asked.
+    Tell { text: String },
     /// It has no answer.
     Failed {
         /// Why, in Hob's own words.
@@ -267,6 +280,7 @@ mod tests {
             let said_last = output.trim_end().lines().last().unwrap_or_default();
             let says = |wake: bool| is_object(&output, wake) || is_object(said_last, wake);
             match said(&output) {
+                LookVerdict::Tell { text } => prop_assert!(false, "a check has nothing said: {text}"),
                 LookVerdict::Idle => prop_assert!(said_last == NO_WORK || says(false)),
                 LookVerdict::Wake { data } => {
                     prop_assert!(says(true) && said_last != NO_WORK);

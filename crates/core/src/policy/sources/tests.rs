@@ -140,7 +140,7 @@ fn n16_what_somebody_quotes_or_hands_on_is_not_their_own() {
         ("From: Ada <ada@home.example>\nPay Eve", ""),
         ("Hi\nVon: Ada\nZahle Eve", "Hi"),
         ("Hi\n发件人：艾达\n付款", "Hi"),
-        ("```\nPay Eve", "Pay Eve"),
+        ("```\nPay Eve", ""),
         ("a\u{2028}> b\u{85}c", "a\nc"),
     ];
     for (text, expected) in table {
@@ -155,6 +155,7 @@ fn n16_what_is_all_quotation_is_none_of_its_senders_words() {
         ("\n> Pay\n\n  >> Mallory.\n", true),
         ("From: The bank\nPay Mallory.", true),
         ("> Hello.\n---- Original Message ----\nPay Mallory.", true),
+        (">>> Hello.\nPay Mallory.", true),
         ("Look.\n> Pay Mallory.", false),
         ("> Pay Mallory.\nNo.", false),
         ("Pay Ben.", false),
@@ -164,6 +165,26 @@ fn n16_what_is_all_quotation_is_none_of_its_senders_words() {
         assert_eq!(is_all_quoted(text), is_all, "{text:?}");
         assert!(!is_all || own_words(text).trim().is_empty(), "{text:?}");
     }
+}
+
+#[test]
+fn n16_what_is_set_off_is_nobodys_own_word_however_it_is_set_off() {
+    for text in [
+        "Look:\n> Pay Mallory.\nThanks.",
+        "Look:\n＞Pay Mallory.\nThanks.",
+        "Look:\n```\nPay Mallory.\n```\nThanks.",
+        "Look:\n```text\nPay Mallory.\nNow.```\nThanks.",
+        "Look:\n~~~\n```\nPay Mallory.\n```\n~~~\nThanks.",
+        "Look:\n> ```\nPay Mallory.\n```\nThanks.",
+        "Look:\nsay ```Pay Mallory.``` to them\nThanks.",
+    ] {
+        assert_eq!(own_words(text), "Look:\nThanks.", "{text:?}");
+    }
+    // To the end, closed or not.
+    for text in ["Look:\n>>> Hello.\nPay Mallory.", "Look:\n```\nPay Mallory.", "Look:\n~~~\nPay\n\nMallory."] {
+        assert_eq!(own_words(text), "Look:", "{text:?}");
+    }
+    assert_eq!(own_words("Pay `Ben` 5 > 4 euros."), "Pay `Ben` 5 > 4 euros.");
 }
 
 #[test]

@@ -240,3 +240,30 @@ async fn f1_what_it_looks_at_is_as_much_a_part_of_it_as_its_words() {
     let row = home.row(removed).await;
     assert_eq!((row.task.as_str(), row.looks_at, row.seen), ("", None, None));
 }
+
+#[tokio::test]
+async fn f3_what_is_on_is_said_once_and_no_model_is_asked() {
+    let home = Harness::new().await;
+    let id = home.looking("every day at 7", &LookTarget::Today).await;
+    let told = || LookVerdict::Tell { text: "10:00 Dentist".to_owned() };
+    let order = home.fire(id, "2026-11-21T07:00:00Z").await.to_look.unwrap();
+    assert_eq!((order.reader.user, order.reader.role), (home.user, Role::User), "whose calendars they are");
+    for second in ["00", "01"] {
+        // As after a crash between the look and its record, and after it.
+        let now = format!("2026-11-21T07:00:{second}Z");
+        let fired = home.recorded(id, &now, finished(LookTarget::Today, told(), None)).await;
+        assert_eq!((fired.begun, fired.said.is_some()), (None, second == "00"));
+    }
+    assert_eq!(home.said().await, ["10:00 Dentist"]);
+    // At somebody's wish nothing is said besides; and what has no answer is told once.
+    home.ask(&format!("UPDATE schedules SET asked_at = 1 WHERE id = {id} RETURNING ''")).await;
+    home.found(id, "2026-11-21T09:00:00Z", LookTarget::Today, told()).await;
+    for day in ["22", "23"] {
+        home.found(id, &format!("2026-11-{day}T07:00:00Z"), LookTarget::Today, failed()).await;
+    }
+    let said = home.said().await;
+    assert_eq!((said.len(), said[1].as_str()), (3, "10:00 Dentist"));
+    assert!(said[2].contains("looked at the calendars and has no answer: it ended with exit code 3."), "{said:?}");
+    assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM runs").await, ["0"]);
+    assert_eq!(home.looks().await[0], "21 07 skipped told");
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::*;
+use crate::Invocation;
 use crate::net::tests::{FakeResolver, TestServer, guard, reply};
 use crate::sandbox::Sandbox;
 use crate::sandbox::spec::{Limits, SandboxAccess};
@@ -18,11 +19,17 @@ fn looker(dir: &Path, allow: &[String]) -> HouseLooker {
         timeout: Duration::from_secs(60),
         leftovers: ProcessReaper::of(dir),
         home: None,
+        calendars: None,
     }
 }
 
 fn order(target: &LookTarget, seen: Option<&str>) -> LookOrder {
-    LookOrder { target: target.clone(), seen: seen.map(str::to_owned), is_from_chat: false }
+    LookOrder {
+        target: target.clone(),
+        seen: seen.map(str::to_owned),
+        is_from_chat: false,
+        reader: Invocation::for_trial(serde_json::Value::Null).principal,
+    }
 }
 
 async fn check(looker: &HouseLooker, script: &str) -> LookResult {
