@@ -17,6 +17,7 @@ mod extraction;
 pub mod idle;
 pub mod last_good_config;
 pub mod learned_params;
+pub(crate) mod matrix;
 mod local_api;
 pub mod memory;
 pub mod models;
