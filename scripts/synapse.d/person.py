@@ -82,7 +82,7 @@ class Person:
             return
         if isinstance(event, nio.KeyVerificationKey):
             sas = self.client.key_verifications[event.transaction_id]
-            tell({"saw": {"type": "code", "pictures": [name for _, name in sas.get_emoji()]}})
+            tell({"saw": {"type": "code", "pictures": [picture for picture, _ in sas.get_emoji()]}})
             checked(await self.client.confirm_short_auth_string(event.transaction_id))
         elif isinstance(event, nio.KeyVerificationMac):
             sas = self.client.key_verifications[event.transaction_id]
@@ -145,7 +145,7 @@ class Person:
 
     async def do_messages(self, room):
         """Whoever said what in the room, by the server's own list, oldest first: what nobody can make up."""
-        answer = checked(await self.client.room_messages(room, start="", limit=200, direction=nio.MessageDirection.front))
+        answer = checked(await self.client.room_messages(room, limit=200, direction=nio.MessageDirection.front))
         return [{"sender": event.sender, "id": event.event_id, "type": event.source.get("type")} for event in answer.chunk]
 
     async def do_verify(self, user, device):

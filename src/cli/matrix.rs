@@ -48,7 +48,8 @@ fn account(named: &NamedAccount, base: &CliContext) -> anyhow::Result<Settings> 
         refuse!("there is no account {:?} on Matrix in the config", named.account; "add one, `hob help matrix` says how");
     };
     let made = settings(found.name, found.section, &base.data_dir);
-    Ok(made.map_err(|error| refusal!("the homeserver's address is none: {error}"; "mend that section of config.toml"))?)
+    Ok(made
+        .map_err(|error| refusal!("the homeserver's address is none: {error}"; "mend that section of config.toml"))?)
 }
 
 fn verify(settings: &Settings) -> anyhow::Result<()> {
@@ -76,10 +77,11 @@ fn is_same(code: &Code) -> bool {
 }
 
 fn reset(settings: &Settings) -> anyhow::Result<()> {
-    let was_told = runtime()?.block_on(Box::pin(hob_matrix::reset::reset(settings, &SystemRng))).map_err(|error| match error {
-        ResetError::Busy => refusal!("{error}"; "stop Hob, and begin again"),
-        error => refusal!("{error}"; "see to the data directory"),
-    })?;
+    let was_told =
+        runtime()?.block_on(Box::pin(hob_matrix::reset::reset(settings, &SystemRng))).map_err(|error| match error {
+            ResetError::Busy => refusal!("{error}"; "stop Hob, and begin again"),
+            error => refusal!("{error}"; "see to the data directory"),
+        })?;
     let known = match was_told {
         true => "The device is signed out, and its keys are removed.",
         false => "The device's keys are removed; if the homeserver still lists it, sign it out there.",

@@ -45,7 +45,11 @@ pub(super) type BuildError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type SharedConnector = Arc<dyn AccountConnector>;
 
 /// How every account is reached; `is_served`: Hob listens for calls.
-pub(super) fn connectors(config: &Config, is_served: bool, data_dir: &Path) -> Result<Vec<SharedConnector>, StartError> {
+pub(super) fn connectors(
+    config: &Config,
+    is_served: bool,
+    data_dir: &Path,
+) -> Result<Vec<SharedConnector>, StartError> {
     let mut all = telegram::wirings(config, is_served)?;
     all.extend(slack::wirings(config)?);
     all.extend(discord::wirings(config)?);

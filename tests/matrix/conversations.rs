@@ -18,16 +18,19 @@ async fn f11_an_encrypted_message_is_answered_with_markup_signs_threads_and_file
     assert_eq!(answer["content"]["formatted_body"], "<p>Hello <strong>Ada</strong>.</p>\n");
     assert_eq!(answer["content"]["m.relates_to"], json!(null));
     let is_done = |event: &serde_json::Value| {
-        event["type"] == "m.reaction" && event["content"]["m.relates_to"] == json!({"rel_type": "m.annotation", "event_id": hi, "key": "✅"})
+        event["type"] == "m.reaction"
+            && event["content"]["m.relates_to"] == json!({"rel_type": "m.annotation", "event_id": hi, "key": "✅"})
     };
     ada.until("sign that it is answered", is_done).await;
     // A thread is a conversation of its own, and is answered there.
     world.house.model.reply(Reply::text("In the thread."));
-    let relation = json!({"rel_type": "m.thread", "event_id": hi, "is_falling_back": true, "m.in_reply_to": {"event_id": hi}});
+    let relation =
+        json!({"rel_type": "m.thread", "event_id": hi, "is_falling_back": true, "m.in_reply_to": {"event_id": hi}});
     let _said = ada.makes(json!({"do": "say", "room": room, "text": "and here?", "m.relates_to": relation})).await;
     let threaded = ada.hears(&room, "In the thread.").await;
     assert_eq!(threaded["content"]["m.relates_to"]["event_id"], hi.as_str());
-    let sessions: Vec<String> = world.house.values("SELECT key FROM sessions WHERE key LIKE 'matrix:%' ORDER BY id").await;
+    let sessions: Vec<String> =
+        world.house.values("SELECT key FROM sessions WHERE key LIKE 'matrix:%' ORDER BY id").await;
     assert_eq!(sessions, [format!("matrix:{room}"), format!("matrix:{room}:{hi}")]);
     // A file comes in as it was.
     world.house.model.reply(Reply::text("Milk."));
@@ -38,7 +41,12 @@ async fn f11_an_encrypted_message_is_answered_with_markup_signs_threads_and_file
     // And one goes out as it was; the server holds nothing that it could read.
     let write = json!({"path": "plan.md", "content": "# Beds\n"}).to_string();
     let send = json!({"path": "plan.md", "caption": "The plan"}).to_string();
-    world.house.model.reply(Reply::call("write_file", &write)).reply(Reply::call("send_file", &send)).reply(Reply::text("Sent."));
+    world
+        .house
+        .model
+        .reply(Reply::call("write_file", &write))
+        .reply(Reply::call("send_file", &send))
+        .reply(Reply::text("Sent."));
     ada.says(&room, "send me the plan").await;
     let file = ada.until("file", |event| event["sender"] == HOB && event["content"]["filename"] == "plan.md").await;
     assert_eq!((file["bytes"].as_str(), file["sealed"].as_bool()), (Some("# Beds\n"), Some(true)));
@@ -57,10 +65,14 @@ async fn f11_a_reply_grows_by_edits_and_what_waits_is_changed_and_taken_back() {
     let gate = Gate::default();
     world.house.model.reply(Script::default().text(begun).gate(&gate).text(whole).finish("stop").into());
     ada.says(&room, "tell me a story").await;
-    let draft = ada.until("draft", |event| event["sender"] == HOB && said(event).is_some_and(|text| text.ends_with(" …"))).await;
+    ada.until("draft", |event| event["sender"] == HOB && said(event).is_some_and(|text| text.ends_with(" …"))).await;
     // What is said meanwhile waits, and its sender changes it, or takes it back.
     let waiting = ada.says(&room, "buy mlik").await;
-    let seen = |id: String| move |event: &serde_json::Value| event["type"] == "m.reaction" && event["content"]["m.relates_to"]["event_id"] == id.as_str();
+    let seen = |id: String| {
+        move |event: &serde_json::Value| {
+            event["type"] == "m.reaction" && event["content"]["m.relates_to"]["event_id"] == id.as_str()
+        }
+    };
     ada.until("sign that it waits", seen(waiting.clone())).await;
     let gone = ada.says(&room, "and never mind").await;
     ada.until("sign that it waits", seen(gone.clone())).await;
@@ -74,10 +86,13 @@ async fn f11_a_reply_grows_by_edits_and_what_waits_is_changed_and_taken_back() {
     world.house.model.reply(Reply::text("Bought."));
     gate.open();
     let told = ada.hears(&room, &format!("{begun}{whole}")).await;
-    assert_eq!(told["content"]["m.relates_to"]["event_id"], draft["id"]);
     ada.hears(&room, "Bought.").await;
     assert!(world.house.model.requests().last().unwrap().last_user().contains("buy milk"));
-    assert_eq!(ada.by_hob(&room).len(), 2, "the draft that became the story, and the answer: {:?}", ada.by_hob(&room));
+    // One draft became the story, in its place; one that made room for a note was taken back.
+    let drafts: Vec<_> =
+        ada.standing(&room).into_iter().filter(|event| said(event).is_some_and(|text| text.ends_with(" …"))).collect();
+    let [draft] = &drafts[..] else { panic!("{drafts:#?}") };
+    assert_eq!(told["content"]["m.relates_to"]["event_id"], draft["id"]);
     world.house.nothing_refused();
 }
 
@@ -94,17 +109,29 @@ async fn f11_in_a_group_who_mentions_hob_is_answered_and_strangers_get_a_code() 
     ada.says(&hall, "what a day").await;
     bob.says(&hall, "hob, can you hear me?").await;
     world.house.model.reply(Reply::text("Pizza."));
-    let asks = ada.makes(json!({"do": "say", "room": hall, "text": "hob: what's for dinner?", "m.mentions": {"user_ids": [HOB]}})).await;
+    let asks = ada
+        .makes(json!({"do": "say", "room": hall, "text": "hob: what's for dinner?", "m.mentions": {"user_ids": [HOB]}}))
+        .await;
     let answer = ada.hears(&hall, "Pizza.").await;
     bob.hears(&hall, "Pizza.").await;
-    assert_eq!((answer["content"]["m.relates_to"]["m.in_reply_to"]["event_id"].as_str(), answer["sealed"].as_bool()), (Some(&*asks), Some(true)));
+    assert_eq!(
+        (answer["content"]["m.relates_to"]["m.in_reply_to"]["event_id"].as_str(), answer["sealed"].as_bool()),
+        (Some(&*asks), Some(true))
+    );
     let asked = world.house.model.requests();
     assert_eq!(asked.len(), 1);
-    assert!(asked[0].last_user().contains("what a day") && asked[0].last_user().contains("what's for dinner?"), "{}", asked[0].last_user());
+    assert!(
+        asked[0].last_user().contains("what a day") && asked[0].last_user().contains("what's for dinner?"),
+        "{}",
+        asked[0].last_user()
+    );
     // In private a stranger gets what strangers get everywhere: a code, once.
     let alone = bob.dm().await;
     bob.says(&alone, "hi").await;
-    bob.until("code", |event| event["room"] == alone.as_str() && said(event).is_some_and(|text| text.starts_with("I do not know you yet."))).await;
+    bob.until("code", |event| {
+        event["room"] == alone.as_str() && said(event).is_some_and(|text| text.starts_with("I do not know you yet."))
+    })
+    .await;
     assert_eq!(world.proxy.asked(&format!("/join/{bobs}")), 0);
     // It was one of these in clear, and none of the others.
     let plain = ada.makes(json!({"do": "room", "invite": [HOB], "direct": true, "sealed": false})).await;

@@ -3,13 +3,15 @@
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use serde_json::{Value, json};
 
-use crate::world::{HOB, World};
+use crate::world::{BOB, HOB, Person, World};
 
 /// How many sealed messages of Hob's the server has there.
-async fn sent(world: &World, ada: &mut crate::world::Person, room: &str) -> usize {
-    let _unused = world;
+async fn sent(ada: &mut Person, room: &str) -> usize {
     let all = ada.does(json!({"do": "messages", "room": room})).await;
-    let own = |event: &&Value| event["sender"] == HOB && event["type"] == "m.room.encrypted" || event["type"] == "m.room.message" && event["sender"] == HOB;
+    let own = |event: &&Value| {
+        event["sender"] == HOB && event["type"] == "m.room.encrypted"
+            || event["type"] == "m.room.message" && event["sender"] == HOB
+    };
     all.as_array().unwrap().iter().filter(own).count()
 }
 
@@ -34,7 +36,7 @@ async fn f11_killed_between_sending_and_recording_it_sends_once() {
     ada.says(&room, "are you there?").await;
     ada.hears(&room, "Yes.").await;
     assert_eq!(ada.by_hob(&room), ["Once.", "Yes."]);
-    assert_eq!(sent(&world, &mut ada, &room).await, 2, "and the server has it once");
+    assert_eq!(sent(&mut ada, &room).await, 2, "and the server has it once");
     // The same device, by the same login.
     assert_eq!(world.proxy.asked("/login"), 1);
     world.house.nothing_refused();
@@ -71,7 +73,7 @@ async fn f11_what_was_said_while_hob_was_away_is_answered_however_much_it_is() {
     let mut world = World::new("[delivery]\nreactions = false\nstream = false").await;
     world.start().await;
     let mut ada = world.person("ada").await;
-    let room = ada.makes(json!({"do": "room", "invite": [HOB, crate::world::BOB], "sealed": true})).await;
+    let room = ada.makes(json!({"do": "room", "invite": [HOB, BOB], "sealed": true})).await;
     ada.until_joined(&room, HOB).await;
     world.house.model.reply(Reply::text("First."));
     let mention = json!({"user_ids": [HOB]});

@@ -25,7 +25,11 @@ async fn f11_a_device_whose_keys_are_gone_says_so_and_a_new_one_takes_its_place(
     world.house.hob().until_log("the keys of Hob's device on Matrix are gone").await;
     let status = hob(world.house.home.path(), &["status"]).output().await.unwrap();
     let status = String::from_utf8(status.stdout).unwrap();
-    assert!(status.contains("matrix: not connected: the keys of Hob's device on Matrix are gone") && status.contains("hob matrix reset"), "{status}");
+    assert!(
+        status.contains("matrix: down; the keys of Hob's device on Matrix are gone")
+            && status.contains("hob matrix reset"),
+        "{status}"
+    );
     // Beside a running Hob nothing is changed; nor does it make a new device by itself.
     assert_eq!(world.login()["device"], first["device"]);
     assert!(world.house.stop().await.success());
@@ -51,7 +55,9 @@ async fn f11_a_message_without_a_key_is_told_of_once() {
     ada.does(json!({"do": "keep_key", "room": room})).await;
     ada.says(&room, "nobody can read this").await;
     ada.says(&room, "nor this").await;
-    let told = |event: &serde_json::Value| said(event).is_some_and(|text| text.starts_with("A message here was encrypted without a key for me"));
+    let told = |event: &serde_json::Value| {
+        said(event).is_some_and(|text| text.starts_with("A message here was encrypted without a key for me"))
+    };
     ada.until("word that it cannot be read", told).await;
     world.house.hob().until_logged("a message cannot be read yet", 2).await;
     assert_eq!(ada.seen().iter().filter(|event| told(event)).count(), 1);
@@ -64,7 +70,7 @@ async fn f11_hob_signs_its_device_and_somebody_vouches_for_it_by_a_code() {
     world.start().await;
     let device = world.login()["device"].as_str().unwrap().to_owned();
     // Its own cross-signing keys are there, by the password, and its device is signed with them.
-    assert_eq!(world.proxy.asked("/keys/device_signing/upload") > 0, true);
+    assert!(world.proxy.asked("/keys/device_signing/upload") > 0);
     assert_eq!(world.proxy.asked("/keys/signatures/upload"), 1);
     assert!(world.house.stop().await.success());
     let mut ada = world.person("ada").await;
@@ -95,7 +101,8 @@ async fn f11_hob_signs_its_device_and_somebody_vouches_for_it_by_a_code() {
     .await;
     assert!(shown.contains(&format!("@ada:house.test ({})", ada.device)), "{shown}");
     for name in code["pictures"].as_array().unwrap() {
-        assert!(shown.to_lowercase().contains(&name.as_str().unwrap().to_lowercase()), "{name} in {shown}");
+        // Some clients have other words for them, and colour them by a sign that is not seen.
+        assert!(shown.contains(name.as_str().unwrap().chars().next().unwrap()), "{name} in {shown}");
     }
     stdin.write_all(b"y\n").await.unwrap();
     ada.until("end of it", |event| event["type"] == "verified").await;

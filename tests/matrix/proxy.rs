@@ -102,9 +102,14 @@ async fn forward(State(shared): State<Arc<Shared>>, request: Request) -> Respons
         let mut address = url::Url::parse(&format!("{}{}", shared.server, parts.uri)).unwrap();
         orders.asked.push(format!("{} {}", parts.method, address.path()));
         if address.path().ends_with("/sync") {
-            let since = |address: &url::Url| address.query_pairs().find(|(key, _)| key == "since").map(|(_, token)| token.into_owned());
+            let since = |address: &url::Url| {
+                address.query_pairs().find(|(key, _)| key == "since").map(|(_, token)| token.into_owned())
+            };
             if let Some(from) = orders.rewind.take() {
-                let others = address.query_pairs().filter(|(key, _)| key != "since" && key != "timeout").map(|(key, value)| (key.into_owned(), value.into_owned()));
+                let others = address
+                    .query_pairs()
+                    .filter(|(key, _)| key != "since" && key != "timeout")
+                    .map(|(key, value)| (key.into_owned(), value.into_owned()));
                 let others: Vec<_> = others.chain(from.map(|from| ("since".to_owned(), from))).collect();
                 address.query_pairs_mut().clear().extend_pairs(others);
             }

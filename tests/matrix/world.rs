@@ -24,8 +24,9 @@ fn python(script: &str) -> Command {
     let python = root.join("target/synapse/bin/python");
     assert!(python.exists(), "Synapse is missing: scripts/synapse installs it");
     let mut command = Command::new(python);
-    command.arg(root.join("scripts/synapse.d").join(script)).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.arg(root.join("scripts/synapse.d").join(script));
+    // It ends with its input, and takes along what it started.
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }
 
@@ -35,7 +36,6 @@ pub(super) struct World {
     pub(super) house: House,
     address: String,
     folder: TempDir,
-    // They end with their input.
     _server: (Child, ChildStdin),
 }
 
@@ -140,7 +140,10 @@ impl Person {
 
     pub(super) async fn until_joined(&self, room: &str, who: &str) {
         self.until("somebody who joins", |event| {
-            event["room"] == room && event["type"] == "m.room.member" && event["sender"] == who && event["content"]["membership"] == "join"
+            event["room"] == room
+                && event["type"] == "m.room.member"
+                && event["sender"] == who
+                && event["content"]["membership"] == "join"
         })
         .await;
     }
@@ -174,11 +177,18 @@ impl Person {
         self.until(text, |event| event["room"] == room && event["sender"] == HOB && said(event) == Some(text)).await
     }
 
-    /// What Hob has said there, by the server's own list: events of messages that are no edits.
-    pub(super) fn by_hob(&self, room: &str) -> Vec<String> {
+    /// Hob's messages there that are no edits, and were not taken back, as they came.
+    pub(super) fn standing(&self, room: &str) -> Vec<Value> {
+        let all = self.seen();
         let own = |event: &&Value| event["room"] == room && event["sender"] == HOB && event["type"] == "m.room.message";
         let first = |event: &&Value| event["content"]["m.relates_to"]["rel_type"] != "m.replace";
-        self.seen().iter().filter(own).filter(first).filter_map(|event| said(event).map(str::to_owned)).collect()
+        let is_gone = |event: &&Value| all.iter().any(|other| other["redacts"] == event["id"]);
+        all.iter().filter(own).filter(first).filter(|event| !is_gone(event)).cloned().collect()
+    }
+
+    /// What they say.
+    pub(super) fn by_hob(&self, room: &str) -> Vec<String> {
+        self.standing(room).iter().filter_map(|event| said(event).map(str::to_owned)).collect()
     }
 }
 

@@ -26,12 +26,9 @@ pub struct GroupsConfig {
 pub fn parse(key: &str) -> Option<(ChannelKind, &str, &str)> {
     let (place, chat) = key.split_once(':')?;
     let (channel, account) = place.split_once('@').unwrap_or((place, DEFAULT_ACCOUNT));
-    let channel = channel
-        .parse()
-        .ok()
-        .filter(|channel| {
-            matches!(channel, ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Matrix)
-        })?;
+    let channel = channel.parse().ok().filter(|channel| {
+        matches!(channel, ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Matrix)
+    })?;
     (!account.is_empty() && !chat.is_empty()).then_some((channel, account, chat))
 }
 

@@ -79,7 +79,11 @@ impl MatrixConfig {
         found.extend(lists.into_iter().flat_map(|(key, ids)| validate_users(key, ids)));
         for room in self.personas.keys().filter(|room| !room.starts_with('!')) {
             let at = key_path::child("personas", room);
-            found.push(Finding::new(at, "is not the id of a room", "Element shows it in the room's settings, under Advanced"));
+            found.push(Finding::new(
+                at,
+                "is not the id of a room",
+                "Element shows it in the room's settings, under Advanced",
+            ));
         }
         found
     }

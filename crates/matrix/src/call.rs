@@ -101,7 +101,7 @@ impl Api {
         let mut answer = http::Response::new(body);
         *answer.status_mut() = status;
         R::IncomingResponse::try_from_http_response(answer)
-            .map_err(|_| CallError::Foreign { status, why: "it cannot be read".to_owned() })
+            .map_err(|error| CallError::Foreign { status, why: error.to_string() })
     }
 
     /// A request in JSON: `path` is what stands behind `/_matrix/client/`, each part as it is.
@@ -182,10 +182,17 @@ mod tests {
         let limited = br#"{"errcode": "M_LIMIT_EXCEEDED", "error": "Too Many Requests", "retry_after_ms": 1500}"#;
         let error = refusal(StatusCode::TOO_MANY_REQUESTS, None, limited);
         assert_eq!((error.code(), error.retry_after()), (Some("M_LIMIT_EXCEEDED"), Some(Duration::from_millis(1_500))));
-        let error = refusal(StatusCode::UNAUTHORIZED, None, br#"{"flows": [{"stages": ["m.login.password"]}], "session": "s"}"#);
+        let error = refusal(
+            StatusCode::UNAUTHORIZED,
+            None,
+            br#"{"flows": [{"stages": ["m.login.password"]}], "session": "s"}"#,
+        );
         assert_eq!(error.code(), Some("M_UIA"));
         let error = refusal(StatusCode::BAD_GATEWAY, Some(Duration::from_secs(7)), b"<html>");
-        assert_eq!((error.code(), error.to_string()), (None, "not an answer of a homeserver's: 502 Bad Gateway ".to_owned()));
+        assert_eq!(
+            (error.code(), error.to_string()),
+            (None, "not an answer of a homeserver's: 502 Bad Gateway ".to_owned())
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::rooms::Room;
 use hob_core::domain::inbound::{
-    Attachment, Audience, ChannelKind, Conversation, Inbound, InboundEvent, MATRIX_PRIVATE, MessageMetadata, QuotedMessage,
-    Sender, SenderProof, VoiceRecording,
+    Attachment, Audience, ChannelKind, Conversation, Inbound, InboundEvent, MATRIX_PRIVATE, MessageMetadata,
+    QuotedMessage, Sender, SenderProof, VoiceRecording,
 };
 use hob_core::domain::text::cut;
 

@@ -78,6 +78,26 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// An entry of this kind, among others of its scope.
+    pub(super) fn at<'a>(self, scope: &'a str, name: &'a str) -> Entry<'a> {
+        Entry { kind: self, scope, name }
+    }
+
+    /// An entry of a kind that has no scopes.
+    pub(super) fn named(self, name: &str) -> Entry<'_> {
+        self.at("", name)
+    }
+}
+
+/// Which entry it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'a> {
+    kind: Kind,
+    scope: &'a str,
+    name: &'a str,
+}
+
 /// The keys cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KeyStoreError {
@@ -93,7 +113,7 @@ pub(super) enum KeyStoreError {
     Seal(#[from] matrix_sdk_store_encryption::Error),
     #[error("a key is not what it was: {0}")]
     Json(#[from] serde_json::Error),
-    #[error("{0}")]
+    #[error(transparent)]
     Crypto(#[from] CryptoStoreError),
     #[error("a key cannot be read: {0}")]
     Pickle(#[from] matrix_sdk_crypto::vodozemac::PickleError),
@@ -123,9 +143,9 @@ impl fmt::Debug for KeyStore {
 
 /// Entries that are written together; without a value one goes.
 #[derive(Default)]
-pub(super) struct Batch(Vec<Entry>);
+pub(super) struct Batch(Vec<Row>);
 
-struct Entry {
+struct Row {
     kind: Kind,
     scope: Vec<u8>,
     name: Vec<u8>,
@@ -179,18 +199,19 @@ impl KeyStore {
         self.cipher.hash_key(kind.as_str(), name.as_bytes()).to_vec()
     }
 
-    /// What stands under a name; none: nothing.
-    pub(super) async fn get<T: DeserializeOwned>(
-        &self,
-        kind: Kind,
-        scope: &str,
-        name: &str,
-    ) -> Result<Option<T>, KeyStoreError> {
+    fn row(&self, entry: Entry<'_>, value: Option<Vec<u8>>) -> Row {
+        let Entry { kind, scope, name } = entry;
+        Row { kind, scope: self.hashed(kind, scope), name: self.hashed(kind, name), value }
+    }
+
+    /// What an entry holds; none: it is not there.
+    pub(super) async fn get<T: DeserializeOwned>(&self, entry: Entry<'_>) -> Result<Option<T>, KeyStoreError> {
+        let Row { kind, scope, name, .. } = self.row(entry, None);
         let found: Option<Vec<u8>> =
             sqlx::query_scalar("SELECT value FROM entries WHERE kind = ? AND scope = ? AND name = ?")
                 .bind(kind.as_str())
-                .bind(self.hashed(kind, scope))
-                .bind(self.hashed(kind, name))
+                .bind(scope)
+                .bind(name)
                 .fetch_optional(&self.pool)
                 .await?;
         Ok(found.map(|sealed| self.cipher.decrypt_value(&sealed)).transpose()?)
@@ -212,28 +233,20 @@ impl KeyStore {
     }
 
     /// Adds an entry to what will be written.
-    pub(super) fn put(
-        &self,
-        batch: &mut Batch,
-        kind: Kind,
-        (scope, name): (&str, &str),
-        value: &impl Serialize,
-    ) -> Result<(), KeyStoreError> {
-        let value = Some(self.cipher.encrypt_value(value)?);
-        batch.0.push(Entry { kind, scope: self.hashed(kind, scope), name: self.hashed(kind, name), value });
+    pub(super) fn put(&self, batch: &mut Batch, entry: Entry<'_>, value: &impl Serialize) -> Result<(), KeyStoreError> {
+        batch.0.push(self.row(entry, Some(self.cipher.encrypt_value(value)?)));
         Ok(())
     }
 
     /// Adds to what will be written that an entry goes.
-    pub(super) fn drop(&self, batch: &mut Batch, kind: Kind, scope: &str, name: &str) {
-        let (scope, name) = (self.hashed(kind, scope), self.hashed(kind, name));
-        batch.0.push(Entry { kind, scope, name, value: None });
+    pub(super) fn drop(&self, batch: &mut Batch, entry: Entry<'_>) {
+        batch.0.push(self.row(entry, None));
     }
 
     /// Writes all of it, or nothing.
     pub(super) async fn write(&self, batch: Batch) -> Result<(), KeyStoreError> {
         let mut tx = self.pool.begin().await?;
-        for Entry { kind, scope, name, value } in batch.0 {
+        for Row { kind, scope, name, value } in batch.0 {
             let query = match value {
                 Some(value) => sqlx::query(
                     "INSERT INTO entries (value, kind, scope, name) VALUES (?, ?, ?, ?)
@@ -248,16 +261,16 @@ impl KeyStore {
     }
 
     /// Writes one entry.
-    pub(super) async fn set(&self, kind: Kind, name: &str, value: &impl Serialize) -> Result<(), KeyStoreError> {
+    pub(super) async fn set(&self, entry: Entry<'_>, value: &impl Serialize) -> Result<(), KeyStoreError> {
         let mut batch = Batch::default();
-        self.put(&mut batch, kind, ("", name), value)?;
+        self.put(&mut batch, entry, value)?;
         self.write(batch).await
     }
 
     /// Lets one entry go.
-    pub(super) async fn remove(&self, kind: Kind, scope: &str, name: &str) -> Result<(), KeyStoreError> {
+    pub(super) async fn remove(&self, entry: Entry<'_>) -> Result<(), KeyStoreError> {
         let mut batch = Batch::default();
-        self.drop(&mut batch, kind, scope, name);
+        self.drop(&mut batch, entry);
         self.write(batch).await
     }
 }

@@ -42,9 +42,11 @@ pub(super) enum LoginError {
     File(#[from] io::Error),
     #[error("the login in {0} is not whole: run `hob matrix reset`, with Hob stopped")]
     Broken(String),
-    #[error("the login is of {user} at {homeserver}, which the config does not name any more: run `hob matrix reset`, with Hob stopped")]
+    #[error(
+        "the login is of {user} at {homeserver}, which the config does not name any more: run `hob matrix reset`, with Hob stopped"
+    )]
     Another { user: String, homeserver: String },
-    #[error("{0}")]
+    #[error(transparent)]
     Call(#[from] CallError),
     #[error("the homeserver does not know the user or the password: {0}")]
     Refused(String),
@@ -168,4 +170,3 @@ impl Login {
         Ok(())
     }
 }
-

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use matrix_sdk_common::deserialized_responses::{VerificationLevel, VerificationState};
 use matrix_sdk_crypto::store::CryptoStoreError;
-use matrix_sdk_crypto::types::requests::{AnyOutgoingRequest, OutgoingRequest, OutgoingVerificationRequest, ToDeviceRequest};
+use matrix_sdk_crypto::types::requests::{
+    AnyOutgoingRequest, OutgoingRequest, OutgoingVerificationRequest, ToDeviceRequest,
+};
 use matrix_sdk_crypto::{
     CrossSigningBootstrapRequests, DecryptionSettings, EncryptionSettings, MegolmError, OlmError, TrustRequirement,
 };
-use reqwest::Method;
 use ruma::api::client::keys::{get_keys, upload_signatures};
 use ruma::api::client::message::send_message_event;
 use ruma::api::client::to_device::send_event_to_device;
@@ -28,7 +29,7 @@ use hob_core::domain::secret::Secret;
 /// Keys could not be exchanged, or not be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MachineError {
-    #[error("{0}")]
+    #[error(transparent)]
     Call(#[from] CallError),
     #[error("the keys cannot be kept: {0}")]
     Store(#[from] CryptoStoreError),
@@ -42,9 +43,14 @@ pub(super) enum MachineError {
 
 /// What a sealed message turned out to be.
 pub(super) enum Opened {
-    Read { event: Value, proof: SenderProof },
+    Read {
+        event: Value,
+        proof: SenderProof,
+    },
     /// Its key is not here, or not yet.
-    Unreadable { why: String },
+    Unreadable {
+        why: String,
+    },
 }
 
 /// Reads from everybody: whose words count for what, the proof says.
@@ -113,6 +119,13 @@ impl Session {
         Ok(())
     }
 
+    /// Learns which devices those have who are in a room.
+    pub(super) async fn know_devices(&self, people: &Room) -> Result<(), MachineError> {
+        let joined: Vec<OwnedUserId> = people.joined().map(UserId::to_owned).collect();
+        self.machine.update_tracked_users(joined.iter().map(Deref::deref)).await?;
+        self.ask_for_keys().await.map(drop)
+    }
+
     async fn send_to_devices(&self, request: &ToDeviceRequest) -> Result<(), MachineError> {
         let (kind, id, messages) = (request.event_type.clone(), request.txn_id.clone(), request.messages.clone());
         let sent = send_event_to_device::v3::Request::new_raw(kind, id, messages);
@@ -132,14 +145,14 @@ impl Session {
     /// Gives the room's key to the devices of all who are in it.
     async fn share_key(&self, room: &RoomId, people: &Room) -> Result<(), MachineError> {
         let _alone = self.sharing.lock().await;
+        self.know_devices(people).await?;
         let joined: Vec<OwnedUserId> = people.joined().map(UserId::to_owned).collect();
-        self.machine.update_tracked_users(joined.iter().map(Deref::deref)).await?;
-        self.ask_for_keys().await?;
         if let Some((id, claim)) = self.machine.get_missing_sessions(joined.iter().map(Deref::deref)).await? {
             let answer = self.api.ask(claim, Duration::ZERO).await?;
             self.machine.mark_request_as_sent(&id, &answer).await?;
         }
-        let shared = self.machine.share_room_key(room, joined.iter().map(Deref::deref), EncryptionSettings::default()).await?;
+        let shared =
+            self.machine.share_room_key(room, joined.iter().map(Deref::deref), EncryptionSettings::default()).await?;
         for request in shared {
             self.send_to_devices(&request).await?;
         }
@@ -219,7 +232,7 @@ impl Session {
             "password": password.expose(),
             "session": session,
         });
-        Ok(self.api.json(Method::POST, &path, Some(&keys)).await.map(drop)?)
+        Ok(self.api.post(&path, &keys).await.map(drop)?)
     }
 
     /// Are the keys that the server shows of this device the ones that are here? None: it shows none.

@@ -17,7 +17,7 @@ pub enum ResetError {
     Busy,
     #[error("the files of the device: {0}")]
     File(#[from] io::Error),
-    #[error("{0}")]
+    #[error(transparent)]
     Http(#[from] hob_http::HttpError),
     #[error("{0}")]
     Login(String),

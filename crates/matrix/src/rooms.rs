@@ -36,7 +36,7 @@ pub(super) struct Room {
 
 impl Room {
     /// From the answer to `/members`.
-    fn of(answer: &Value, is_encrypted: bool) -> Self {
+    pub(super) fn of(answer: &Value, is_encrypted: bool) -> Self {
         let member = |event: &Value| {
             let membership = event["content"]["membership"].as_str()?;
             let name = event["content"]["displayname"].as_str().filter(|name| !name.is_empty());
@@ -81,6 +81,11 @@ impl Rooms {
             known.clear();
         }
         known.insert(room.to_owned(), Arc::clone(&found));
+        drop(known);
+        if found.is_encrypted {
+            // Whose devices are not known, of them nobody can tell whose words are theirs.
+            session.know_devices(&found).await?;
+        }
         Ok(found)
     }
 
@@ -93,12 +98,12 @@ impl Rooms {
 async fn is_encrypted(session: &Session, room: &RoomId) -> Result<bool, MachineError> {
     let name = format!("encrypted:{room}");
     let unkept = |error: crate::key_store::KeyStoreError| MachineError::Store(error.into());
-    if session.keys.get::<bool>(Kind::Own, "", &name).await.map_err(unkept)?.is_some() {
+    if session.keys.get::<bool>(Kind::Own.named(&name)).await.map_err(unkept)?.is_some() {
         return Ok(true);
     }
     match session.api.get(&["client", "v3", "rooms", room.as_str(), "state", "m.room.encryption", ""]).await {
         Ok(_) => {
-            session.keys.set(Kind::Own, &name, &true).await.map_err(unkept)?;
+            session.keys.set(Kind::Own.named(&name), &true).await.map_err(unkept)?;
             Ok(true)
         }
         Err(error @ CallError::Refused { .. }) if error.code() == Some("M_NOT_FOUND") => Ok(false),
@@ -115,7 +120,11 @@ mod tests {
     #[test]
     fn f11_who_is_there_decides_whether_it_is_private() {
         let member = |id: &str, membership: &str, name: Option<&str>| json!({"state_key": id, "content": {"membership": membership, "displayname": name}});
-        let two = [member("@hob:x", "join", Some("Hob")), member("@ada:x", "join", Some("Ada\n")), member("@eve:x", "leave", None)];
+        let two = [
+            member("@hob:x", "join", Some("Hob")),
+            member("@ada:x", "join", Some("Ada\n")),
+            member("@eve:x", "leave", None),
+        ];
         let room = Room::of(&json!({"chunk": two}), true);
         assert!(room.is_private() && room.is_encrypted);
         assert_eq!((room.name_of("@ada:x"), room.name_of("@eve:x")), ("Ada".to_owned(), "@eve:x".to_owned()));

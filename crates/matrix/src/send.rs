@@ -19,7 +19,10 @@ use hob_core::domain::rng::Rng;
 pub(super) fn room(place: &Destination) -> Result<&RoomId, DeliveryError> {
     let chat = &place.conversation.chat;
     let id = chat.strip_prefix(MATRIX_PRIVATE).unwrap_or(chat);
-    <&RoomId>::try_from(id).map_err(|_| DeliveryError::Refused { why: "not the id of a room on Matrix".to_owned() })
+    let Ok(room) = <&RoomId>::try_from(id) else {
+        return Err(DeliveryError::Refused { why: "not the id of a room on Matrix".to_owned() });
+    };
+    Ok(room)
 }
 
 /// What the outbox has to know.
@@ -75,7 +78,9 @@ pub(super) async fn deliver(session: &Session, message: &Outgoing) -> Result<Rec
 async fn post(session: &Session, room: &RoomId, transaction: &str, content: Value) -> Result<Receipt, DeliveryError> {
     let id = <&TransactionId>::from(transaction);
     let sent = match session.send_in_room(room, "m.room.message", id, &content).await {
-        Err(MachineError::Call(error)) if error.code() == Some("M_TOO_LARGE") && !content["formatted_body"].is_null() => {
+        Err(MachineError::Call(error))
+            if error.code() == Some("M_TOO_LARGE") && !content["formatted_body"].is_null() =>
+        {
             info!(channel = "matrix", %error, "sent as plain text: {error}");
             let mut plain = content;
             plain["formatted_body"] = Value::Null;

@@ -26,11 +26,11 @@ const RESET: &str = "what is sealed for this device cannot be read any more; sto
 /// The account cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
-    #[error("{0}")]
+    #[error(transparent)]
     Login(#[from] LoginError),
-    #[error("{0}")]
+    #[error(transparent)]
     Machine(#[from] MachineError),
-    #[error("{0}")]
+    #[error(transparent)]
     Keys(#[from] KeyStoreError),
     #[error("{0:?} is not the id of a user, such as @hob:example.org")]
     User(String),
@@ -79,7 +79,9 @@ pub(super) struct Session {
 impl Session {
     /// Logs in, or goes on with the login that there is, and looks whether its keys are still these.
     pub(super) async fn open(settings: &Settings, http: reqwest::Client, rng: &dyn Rng) -> Result<Self, SessionError> {
-        let me = UserId::parse(settings.user.as_str()).map_err(|_| SessionError::User(settings.user.clone()))?;
+        let Ok(me) = UserId::parse(settings.user.as_str()) else {
+            return Err(SessionError::User(settings.user.clone()));
+        };
         let mut login = Login::open(settings, rng).await?;
         let keys = Arc::new(open_keys(settings, &login).await?);
         let api = Api::new(http, settings.homeserver.clone(), settings.pace.request_max);
@@ -90,11 +92,24 @@ impl Session {
         let (exchanging, sharing, had_keys) = (Mutex::default(), Mutex::default(), login.has_keys);
         let (account, is_command) = (settings.account.clone(), settings.is_command);
         let login = Mutex::new(login);
-        let session =
-            Self { api, machine, keys, rooms: Rooms::default(), me, login, exchanging, sharing, name, account, is_command };
+        let session = Self {
+            api,
+            machine,
+            keys,
+            rooms: Rooms::default(),
+            me,
+            login,
+            exchanging,
+            sharing,
+            name,
+            account,
+            is_command,
+        };
         match session.keys_match().await? {
             Some(false) => return Err(SessionError::KeysGone("the homeserver has other keys of Hob's device")),
-            None if had_keys => return Err(SessionError::KeysGone("the homeserver has no keys of Hob's device any more")),
+            None if had_keys => {
+                return Err(SessionError::KeysGone("the homeserver has no keys of Hob's device any more"));
+            }
             Some(true) | None => {}
         }
         session.machine.update_tracked_users([&*session.me]).await.map_err(MachineError::from)?;
@@ -164,7 +179,9 @@ pub(super) async fn check(matrix: &Matrix) -> Result<String, AccountError> {
     let login = Login::read(settings).await.map_err(|error| words(&error))?;
     if let Some(login) = login.filter(|login| login.give_token(&api)) {
         if login.has_keys && !settings.key_file().exists() {
-            return Err(AccountError(SessionError::KeysGone("the keys of Hob's device on Matrix are gone").to_string()));
+            return Err(AccountError(
+                SessionError::KeysGone("the keys of Hob's device on Matrix are gone").to_string(),
+            ));
         }
         let me = api.get(&["client", "v3", "account", "whoami"]).await.map_err(|error| words(&error))?;
         return Ok(me["user_id"].as_str().unwrap_or(&settings.user).to_owned());

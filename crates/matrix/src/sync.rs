@@ -2,6 +2,7 @@
 //!
 //! A process that dies in between gets the same again: the intake knows what it had, and the keys that came are kept before.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use matrix_sdk_crypto::EncryptionSyncChanges;
@@ -15,6 +16,7 @@ use crate::call::CallError;
 use crate::convert::{self, Place, text};
 use crate::key_store::{KeyStoreError, Kind};
 use crate::machine::{MachineError, Opened, reading};
+use crate::rooms::Room;
 use crate::session::{Session, SessionError};
 use crate::timeline;
 use crate::undecrypted;
@@ -30,13 +32,13 @@ const TOKEN: &str = "sync_token";
 /// Why nothing comes in.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SyncError {
-    #[error("{0}")]
+    #[error(transparent)]
     Session(#[from] SessionError),
-    #[error("{0}")]
+    #[error(transparent)]
     Machine(#[from] MachineError),
-    #[error("{0}")]
+    #[error(transparent)]
     Keys(#[from] KeyStoreError),
-    #[error("{0}")]
+    #[error(transparent)]
     Intake(#[from] IntakeError),
 }
 
@@ -62,7 +64,9 @@ impl SyncError {
     fn is_lasting(&self) -> bool {
         match self {
             Self::Session(error) => error.is_lasting(),
-            Self::Machine(_) | Self::Keys(_) | Self::Intake(_) => self.call().is_some_and(|error| error.code() == Some("M_UNKNOWN_TOKEN")),
+            Self::Machine(_) | Self::Keys(_) | Self::Intake(_) => {
+                self.call().is_some_and(|error| error.code() == Some("M_UNKNOWN_TOKEN"))
+            }
         }
     }
 
@@ -118,7 +122,7 @@ impl Listener<'_> {
         // The first answer comes at once: what was missed is not waited for.
         let mut wait = Duration::ZERO;
         loop {
-            match self.turn(&session, wait).await {
+            match Box::pin(self.turn(&session, wait)).await {
                 Err(error) if error.is_soft_logout() => {
                     let renewed = session.login.lock().await.renew(settings, &session.api).await;
                     renewed.map_err(SessionError::from)?;
@@ -135,19 +139,19 @@ impl Listener<'_> {
     }
 
     /// The login at work, or a new one.
-    async fn session(&self) -> Result<std::sync::Arc<Session>, SyncError> {
+    async fn session(&self) -> Result<Arc<Session>, SyncError> {
         if let Some(session) = lock(&self.matrix.session).clone() {
             return Ok(session);
         }
         let Matrix { settings, http, rng, .. } = self.matrix;
-        let session = std::sync::Arc::new(Box::pin(Session::open(settings, http.clone(), &**rng)).await?);
-        *lock(&self.matrix.session) = Some(std::sync::Arc::clone(&session));
+        let session = Arc::new(Box::pin(Session::open(settings, http.clone(), &**rng)).await?);
+        *lock(&self.matrix.session) = Some(Arc::clone(&session));
         Ok(session)
     }
 
     /// One answer of the homeserver's, taken in whole.
     async fn turn(&self, session: &Session, wait: Duration) -> Result<(), SyncError> {
-        let since = session.keys.get::<String>(Kind::Own, "", TOKEN).await?;
+        let since = session.keys.get::<String>(Kind::Own.named(TOKEN)).await?;
         let answer = poll(session, since.clone(), wait).await?;
         let has_keys = !answer.to_device.events.is_empty();
         take_keys(session, &answer).await?;
@@ -170,13 +174,14 @@ impl Listener<'_> {
             }
         }
         undecrypted::tell(session, self.intake, self.matrix.clock.now()).await?;
-        Ok(session.keys.set(Kind::Own, TOKEN, &answer.next_batch).await?)
+        Ok(session.keys.set(Kind::Own.named(TOKEN), &answer.next_batch).await?)
     }
 
     /// One event of a room's.
     async fn hand_in(&self, session: &Session, room: &RoomId, event: Value) -> Result<(), SyncError> {
         match text(&event, "type") {
             Some("m.room.member" | "m.room.encryption") => session.rooms.forget(room).await,
+            Some("m.room.encrypted") if known(session, room).await?.is_none() => {}
             Some("m.room.encrypted") => match session.unseal(room, &event).await? {
                 Opened::Read { event, proof } => return self.submit(session, room, &event, proof).await,
                 Opened::Unreadable { why } => {
@@ -228,7 +233,8 @@ impl Listener<'_> {
         let events = events.filter_map(|event| serde_json::from_str::<Value>(event.json().get()).ok());
         let own = |event: &Value| event["type"] == "m.room.member" && event["state_key"] == session.me.as_str();
         let Some(invitation) = events.into_iter().find(own) else { return Ok(()) };
-        let (inviter, is_direct) = (text(&invitation, "sender").unwrap_or_default(), invitation["content"]["is_direct"] == true);
+        let (inviter, is_direct) =
+            (text(&invitation, "sender").unwrap_or_default(), invitation["content"]["is_direct"] == true);
         let (channel, account) = (ChannelKind::Matrix, session.account.clone());
         let place = Conversation { channel, account, chat: room.to_string(), thread: None };
         if !is_direct && !self.intake.admits(&place, inviter).await? {
@@ -239,14 +245,16 @@ impl Listener<'_> {
             Ok(_) => info!(channel = "matrix", "joined a room"),
             Err(error @ (CallError::NotSent(_) | CallError::Lost(_))) => return Err(error.into()),
             Err(error @ CallError::Refused { retry_after: Some(_), .. }) => return Err(error.into()),
-            Err(error) => warn!(channel = "matrix", %error, "a room that Hob was invited to could not be joined: {error}"),
+            Err(error) => {
+                warn!(channel = "matrix", %error, "a room that Hob was invited to could not be joined: {error}")
+            }
         }
         Ok(())
     }
 }
 
 /// What is known of a room; none: Hob is not in it any more.
-async fn known(session: &Session, room: &RoomId) -> Result<Option<std::sync::Arc<crate::rooms::Room>>, SyncError> {
+async fn known(session: &Session, room: &RoomId) -> Result<Option<Arc<Room>>, SyncError> {
     match session.rooms.get(session, room).await {
         Err(MachineError::Call(error)) if matches!(error.code(), Some("M_FORBIDDEN" | "M_NOT_FOUND")) => Ok(None),
         known => Ok(Some(known?)),

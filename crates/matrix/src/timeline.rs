@@ -99,9 +99,7 @@ mod tests {
 
     #[test]
     fn f11_what_was_said_before_hob_came_is_not_said_to_it() {
-        let member = |who: &str, is: &str, was: Option<&str>| {
-            json!({"type": "m.room.member", "state_key": who, "content": {"membership": is}, "unsigned": {"prev_content": {"membership": was}}})
-        };
+        let member = |who: &str, is: &str, was: Option<&str>| json!({"type": "m.room.member", "state_key": who, "content": {"membership": is}, "unsigned": {"prev_content": {"membership": was}}});
         let table = [
             (member("@hob:x", "invite", None), true),
             (member("@hob:x", "join", None), true),

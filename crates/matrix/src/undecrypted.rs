@@ -8,8 +8,8 @@ use tracing::warn;
 
 use crate::call::CallError;
 use crate::content;
-use crate::convert::{chat, Place, text};
-use crate::key_store::{Batch, KeyStoreError, Kind};
+use crate::convert::{Place, chat, text};
+use crate::key_store::{KeyStoreError, Kind};
 use crate::machine::MachineError;
 use crate::session::Session;
 use crate::sync::SyncError;
@@ -48,12 +48,10 @@ pub(super) async fn keep(
     let waiting = Waiting { room: room.to_owned(), event, since: now };
     warn!(channel = "matrix", event.id = waiting.id(), "a message cannot be read yet: {why}");
     // Handed in twice, it has waited since the first time.
-    if session.keys.get::<Waiting>(Kind::Undecrypted, room.as_str(), waiting.id()).await?.is_some() {
+    if session.keys.get::<Waiting>(Kind::Undecrypted.at(room.as_str(), waiting.id())).await?.is_some() {
         return Ok(());
     }
-    let mut batch = Batch::default();
-    session.keys.put(&mut batch, Kind::Undecrypted, (room.as_str(), waiting.id()), &waiting)?;
-    session.keys.write(batch).await
+    session.keys.set(Kind::Undecrypted.at(room.as_str(), waiting.id()), &waiting).await
 }
 
 /// All that wait.
@@ -63,7 +61,7 @@ pub(super) async fn all(session: &Session) -> Result<Vec<Waiting>, KeyStoreError
 
 /// It is read, or waits no longer.
 pub(super) async fn forget(session: &Session, waiting: &Waiting) -> Result<(), KeyStoreError> {
-    session.keys.remove(Kind::Undecrypted, waiting.room.as_str(), waiting.id()).await
+    session.keys.remove(Kind::Undecrypted.at(waiting.room.as_str(), waiting.id())).await
 }
 
 /// Tells rooms where somebody who is let in has waited long enough.
@@ -75,7 +73,7 @@ pub(super) async fn tell(session: &Session, intake: &dyn Intake, now: Timestamp)
             continue;
         }
         let room = &*waiting.room;
-        if waited < PATIENCE || session.keys.get::<bool>(Kind::Told, "", room.as_str()).await?.is_some() {
+        if waited < PATIENCE || session.keys.get::<bool>(Kind::Told.named(room.as_str())).await?.is_some() {
             continue;
         }
         let people = match session.rooms.get(session, room).await {
@@ -101,7 +99,7 @@ pub(super) async fn tell(session: &Session, intake: &dyn Intake, now: Timestamp)
             }
             sent => drop(sent?),
         }
-        session.keys.set(Kind::Told, room.as_str(), &true).await?;
+        session.keys.set(Kind::Told.named(room.as_str()), &true).await?;
     }
     Ok(())
 }

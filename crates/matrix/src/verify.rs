@@ -181,7 +181,8 @@ impl Verifier<'_> {
             next_batch_token: None,
         };
         // Who it is must be known before what they say is understood.
-        let senders = answer.to_device.events.iter().filter_map(|event| event.get_field::<OwnedUserId>("sender").ok().flatten());
+        let senders =
+            answer.to_device.events.iter().filter_map(|event| event.get_field::<OwnedUserId>("sender").ok().flatten());
         let senders: Vec<OwnedUserId> = senders.collect();
         let machine = &self.session.machine;
         machine.update_tracked_users(senders.iter().map(Deref::deref)).await.map_err(MachineError::from)?;
@@ -189,7 +190,8 @@ impl Verifier<'_> {
         let (events, _) = machine.receive_sync_changes(changes, &reading()).await.map_err(MachineError::from)?;
         for event in events {
             let event = serde_json::from_str::<Value>(event.to_raw().json().get()).unwrap_or_default();
-            let begins = matches!(text(&event, "type"), Some("m.key.verification.request" | "m.key.verification.start"));
+            let begins =
+                matches!(text(&event, "type"), Some("m.key.verification.request" | "m.key.verification.start"));
             if begins && self.flow.is_none() {
                 self.begin(&event, text(&event["content"], "transaction_id"));
             }
@@ -212,7 +214,8 @@ impl Verifier<'_> {
         }
         let (mut event, room) = (event, room.as_str());
         event["room_id"] = room.into();
-        let Ok(typed) = Raw::<AnyMessageLikeEvent>::from_json_string(event.to_string()).and_then(|raw| raw.deserialize())
+        let Ok(typed) =
+            Raw::<AnyMessageLikeEvent>::from_json_string(event.to_string()).and_then(|raw| raw.deserialize())
         else {
             return Ok(());
         };

@@ -50,7 +50,10 @@ fn f11_in_a_group_only_a_mention_is_for_hob() {
         (json!({"msgtype": "m.text", "body": "Hob: hi", "m.mentions": {}}), Audience::Group),
         (json!({"msgtype": "m.text", "body": "hob: hi"}), Audience::Hob),
         (json!({"msgtype": "m.text", "body": "ask @hob:x"}), Audience::Hob),
-        (json!({"msgtype": "m.text", "body": "x", "formatted_body": "<a href=\"https://matrix.to/#/@hob:x\">H</a>"}), Audience::Hob),
+        (
+            json!({"msgtype": "m.text", "body": "x", "formatted_body": "<a href=\"https://matrix.to/#/@hob:x\">H</a>"}),
+            Audience::Hob,
+        ),
         (json!({"msgtype": "m.text", "body": "hobby"}), Audience::Group),
     ];
     for (content, expected) in table {
@@ -70,7 +73,10 @@ fn f11_words_are_what_their_sender_wrote() {
     assert_eq!(said(json!({"msgtype": "m.text", "body": quoting, "m.relates_to": answer})), "yes");
     assert_eq!(said(json!({"msgtype": "m.text", "body": quoting})), quoting);
     assert_eq!(said(json!({"msgtype": "m.image", "body": "cat.png", "url": "mxc://x/1"})), "");
-    assert_eq!(said(json!({"msgtype": "m.image", "body": "my cat", "filename": "cat.png", "url": "mxc://x/1"})), "my cat");
+    assert_eq!(
+        said(json!({"msgtype": "m.image", "body": "my cat", "filename": "cat.png", "url": "mxc://x/1"})),
+        "my cat"
+    );
 }
 
 #[test]
@@ -85,7 +91,8 @@ fn f11_edits_redactions_and_threads_name_their_message() {
     gone["type"] = "m.room.redaction".into();
     let got = seen(&gone, &[HOB, "@ada:x"]).unwrap();
     assert_eq!((got.external_id.as_str(), got.happening), ("$0", InboundEvent::Deleted));
-    let relation = json!({"rel_type": "m.thread", "event_id": "$t", "is_falling_back": true, "m.in_reply_to": {"event_id": "$9"}});
+    let relation =
+        json!({"rel_type": "m.thread", "event_id": "$t", "is_falling_back": true, "m.in_reply_to": {"event_id": "$9"}});
     let threaded = event(json!({"msgtype": "m.text", "body": "a", "m.relates_to": relation}));
     assert_eq!(answered(&threaded), None);
     let got = seen(&threaded, &[HOB, "@ada:x"]).unwrap();
@@ -97,9 +104,15 @@ fn f11_a_file_comes_with_the_key_that_opens_it() {
     let file = json!({"url": "mxc://x/1", "key": {"k": "a"}, "iv": "i", "hashes": {"sha256": "h"}, "v": "v2"});
     let content = json!({"msgtype": "m.file", "body": "list.txt", "file": file, "info": {"size": 3}});
     let got = seen(&event(content), &[HOB, "@ada:x"]).unwrap().attachments.remove(0);
-    assert_eq!((serde_json::from_str::<Value>(&got.handle).unwrap(), got.name.as_str(), got.bytes), (file, "list.txt", Some(3)));
+    assert_eq!(
+        (serde_json::from_str::<Value>(&got.handle).unwrap(), got.name.as_str(), got.bytes),
+        (file, "list.txt", Some(3))
+    );
     let voice = json!({"msgtype": "m.audio", "body": "v.ogg", "url": "mxc://x/2", "info": {"duration": 4_200}, "org.matrix.msc3245.voice": {}});
-    assert_eq!(seen(&event(voice), &[HOB, "@ada:x"]).unwrap().metadata.spoken, Some(VoiceRecording { seconds: Some(4) }));
+    assert_eq!(
+        seen(&event(voice), &[HOB, "@ada:x"]).unwrap().metadata.spoken,
+        Some(VoiceRecording { seconds: Some(4) })
+    );
 }
 
 #[test]

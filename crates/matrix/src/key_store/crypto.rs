@@ -40,8 +40,8 @@ impl KeyStore {
 
     async fn put_inbound(&self, batch: &mut Batch, sessions: &[InboundGroupSession]) -> Result<()> {
         for session in sessions {
-            let name = (session.room_id().as_str(), session.session_id());
-            self.put(batch, Kind::InboundSession, name, &session.pickle().await)?;
+            let entry = Kind::InboundSession.at(session.room_id().as_str(), session.session_id());
+            self.put(batch, entry, &session.pickle().await)?;
         }
         Ok(())
     }
@@ -49,7 +49,7 @@ impl KeyStore {
     async fn put_account(&self, batch: &mut Batch, account: Option<Account>) -> Result<()> {
         if let Some(account) = account {
             *lock(&self.own) = Some(account.static_data().clone());
-            self.put(batch, Kind::Account, ("", ""), &account.pickle())?;
+            self.put(batch, Kind::Account.named(""), &account.pickle())?;
         }
         Ok(())
     }
@@ -57,22 +57,22 @@ impl KeyStore {
     /// The keys themselves.
     async fn put_keys(&self, batch: &mut Batch, changes: &Changes) -> Result<()> {
         if let Some(identity) = &changes.private_identity {
-            self.put(batch, Kind::Identity, ("", ""), &identity.pickle().await)?;
+            self.put(batch, Kind::Identity.named(""), &identity.pickle().await)?;
         }
         for session in &changes.sessions {
             let sender = session.sender_key.to_base64();
-            self.put(batch, Kind::Session, (&sender, session.session_id()), &session.pickle().await)?;
+            self.put(batch, Kind::Session.at(&sender, session.session_id()), &session.pickle().await)?;
         }
         self.put_inbound(batch, &changes.inbound_group_sessions).await?;
         for session in &changes.outbound_group_sessions {
-            self.put(batch, Kind::OutboundSession, ("", session.room_id().as_str()), &session.pickle().await)?;
+            self.put(batch, Kind::OutboundSession.named(session.room_id().as_str()), &session.pickle().await)?;
         }
         for secret in &changes.secrets {
             let name = secret.secret_name.as_str();
-            self.put(batch, Kind::Secret, (name, &secret.secret), &*secret.secret)?;
+            self.put(batch, Kind::Secret.at(name, &secret.secret), &*secret.secret)?;
         }
         for (room, bundle) in changes.received_room_key_bundles.iter().map(|it| (&it.bundle_data.room_id, it)) {
-            self.put(batch, Kind::KeyBundle, (room.as_str(), bundle.sender_user.as_str()), bundle)?;
+            self.put(batch, Kind::KeyBundle.at(room.as_str(), bundle.sender_user.as_str()), bundle)?;
         }
         Ok(())
     }
@@ -80,35 +80,35 @@ impl KeyStore {
     /// Who is who, and what was asked and said of keys.
     fn put_records(&self, batch: &mut Batch, changes: &Changes) -> Result<()> {
         for device in changes.devices.new.iter().chain(&changes.devices.changed) {
-            self.put(batch, Kind::Device, (device.user_id().as_str(), device.device_id().as_str()), device)?;
+            self.put(batch, Kind::Device.at(device.user_id().as_str(), device.device_id().as_str()), device)?;
         }
         for device in &changes.devices.deleted {
-            self.drop(batch, Kind::Device, device.user_id().as_str(), device.device_id().as_str());
+            self.drop(batch, Kind::Device.at(device.user_id().as_str(), device.device_id().as_str()));
         }
         for identity in changes.identities.new.iter().chain(&changes.identities.changed) {
-            self.put(batch, Kind::UserIdentity, ("", identity.user_id().as_str()), identity)?;
+            self.put(batch, Kind::UserIdentity.named(identity.user_id().as_str()), identity)?;
         }
         for hash in &changes.message_hashes {
-            self.put(batch, Kind::MessageHash, (&hash.sender_key, &hash.hash), &())?;
+            self.put(batch, Kind::MessageHash.at(&hash.sender_key, &hash.hash), &())?;
         }
         for request in &changes.key_requests {
-            self.put(batch, Kind::KeyRequest, ("", request.request_id.as_str()), request)?;
+            self.put(batch, Kind::KeyRequest.named(request.request_id.as_str()), request)?;
         }
         for (room, withheld) in &changes.withheld_session_info {
             for (session, entry) in withheld {
-                self.put(batch, Kind::Withheld, (room.as_str(), session), entry)?;
+                self.put(batch, Kind::Withheld.at(room.as_str(), session), entry)?;
             }
         }
         for (room, settings) in &changes.room_settings {
-            self.put(batch, Kind::RoomSettings, ("", room.as_str()), settings)?;
+            self.put(batch, Kind::RoomSettings.named(room.as_str()), settings)?;
         }
         for room in &changes.room_key_backups_fully_downloaded {
-            self.put(batch, Kind::DownloadedRoom, ("", room.as_str()), &())?;
+            self.put(batch, Kind::DownloadedRoom.named(room.as_str()), &())?;
         }
         for (room, details) in &changes.rooms_pending_key_bundle {
             match details {
-                Some(details) => self.put(batch, Kind::PendingBundle, ("", room.as_str()), details)?,
-                None => self.drop(batch, Kind::PendingBundle, "", room.as_str()),
+                Some(details) => self.put(batch, Kind::PendingBundle.named(room.as_str()), details)?,
+                None => self.drop(batch, Kind::PendingBundle.named(room.as_str())),
             }
         }
         Ok(())
@@ -116,7 +116,7 @@ impl KeyStore {
 
     fn put_singles(&self, batch: &mut Batch, changes: &Changes) -> Result<()> {
         let mut single = |name, value: Option<serde_json::Value>| match value {
-            Some(value) => self.put(batch, Kind::Single, ("", name), &value),
+            Some(value) => self.put(batch, Kind::Single.named(name), &value),
             None => Ok(()),
         };
         single(BACKUP_KEY, changes.backup_decryption_key.as_ref().map(serde_json::to_value).transpose()?)?;
@@ -127,7 +127,7 @@ impl KeyStore {
 
     /// The sessions that a backup has, by room and session.
     async fn is_backed_up(&self, session: &InboundGroupSession, version: &str) -> Result<bool> {
-        let known = self.get::<String>(Kind::BackedUp, session.room_id().as_str(), session.session_id()).await?;
+        let known = self.get::<String>(Kind::BackedUp.at(session.room_id().as_str(), session.session_id())).await?;
         Ok(known.as_deref() == Some(version))
     }
 }
@@ -137,14 +137,14 @@ impl CryptoStore for KeyStore {
     type Error = KeyStoreError;
 
     async fn load_account(&self) -> Result<Option<Account>> {
-        let Some(pickle) = self.get::<PickledAccount>(Kind::Account, "", "").await? else { return Ok(None) };
+        let Some(pickle) = self.get::<PickledAccount>(Kind::Account.named("")).await? else { return Ok(None) };
         let account = Account::from_pickle(pickle)?;
         *lock(&self.own) = Some(account.static_data().clone());
         Ok(Some(account))
     }
 
     async fn load_identity(&self) -> Result<Option<PrivateCrossSigningIdentity>> {
-        let pickle = self.get::<PickledCrossSigningIdentity>(Kind::Identity, "", "").await?;
+        let pickle = self.get::<PickledCrossSigningIdentity>(Kind::Identity.named("")).await?;
         let unreadable = |_| KeyStoreError::Crypto(CryptoStoreError::UnpicklingError);
         pickle.map(|pickle| PrivateCrossSigningIdentity::from_pickle(pickle).map_err(unreadable)).transpose()
     }
@@ -171,8 +171,8 @@ impl CryptoStore for KeyStore {
         let mut batch = Batch::default();
         self.put_inbound(&mut batch, &sessions).await?;
         for (session, version) in sessions.iter().filter_map(|session| Some((session, backed_up_to_version?))) {
-            let name = (session.room_id().as_str(), session.session_id());
-            self.put(&mut batch, Kind::BackedUp, name, &version)?;
+            let entry = Kind::BackedUp.at(session.room_id().as_str(), session.session_id());
+            self.put(&mut batch, entry, &version)?;
         }
         self.write(batch).await
     }
@@ -195,11 +195,11 @@ impl CryptoStore for KeyStore {
         room_id: &RoomId,
         session_id: &str,
     ) -> Result<Option<InboundGroupSession>> {
-        self.get(Kind::InboundSession, room_id.as_str(), session_id).await?.map(inbound).transpose()
+        self.get(Kind::InboundSession.at(room_id.as_str(), session_id)).await?.map(inbound).transpose()
     }
 
     async fn get_withheld_info(&self, room_id: &RoomId, session_id: &str) -> Result<Option<RoomKeyWithheldEntry>> {
-        self.get(Kind::Withheld, room_id.as_str(), session_id).await
+        self.get(Kind::Withheld.at(room_id.as_str(), session_id)).await
     }
 
     async fn get_withheld_sessions_by_room_id(&self, room_id: &RoomId) -> Result<Vec<RoomKeyWithheldEntry>> {
@@ -273,20 +273,20 @@ impl CryptoStore for KeyStore {
     }
 
     async fn load_backup_keys(&self) -> Result<BackupKeys> {
-        let decryption_key = self.get(Kind::Single, "", BACKUP_KEY).await?;
-        Ok(BackupKeys { decryption_key, backup_version: self.get(Kind::Single, "", BACKUP_VERSION).await? })
+        let decryption_key = self.get(Kind::Single.named(BACKUP_KEY)).await?;
+        Ok(BackupKeys { decryption_key, backup_version: self.get(Kind::Single.named(BACKUP_VERSION)).await? })
     }
 
     async fn load_dehydrated_device_pickle_key(&self) -> Result<Option<DehydratedDeviceKey>> {
-        self.get(Kind::Single, "", DEHYDRATION_KEY).await
+        self.get(Kind::Single.named(DEHYDRATION_KEY)).await
     }
 
     async fn delete_dehydrated_device_pickle_key(&self) -> Result<()> {
-        self.remove(Kind::Single, "", DEHYDRATION_KEY).await
+        self.remove(Kind::Single.named(DEHYDRATION_KEY)).await
     }
 
     async fn get_outbound_group_session(&self, room_id: &RoomId) -> Result<Option<OutboundGroupSession>> {
-        let pickle = self.get::<PickledOutboundGroupSession>(Kind::OutboundSession, "", room_id.as_str()).await?;
+        let pickle = self.get::<PickledOutboundGroupSession>(Kind::OutboundSession.named(room_id.as_str())).await?;
         let Some(pickle) = pickle else { return Ok(None) };
         let own = lock(&self.own).clone().ok_or(CryptoStoreError::AccountUnset)?;
         Ok(Some(OutboundGroupSession::from_pickle(own.device_id, own.identity_keys, pickle)?))
@@ -300,13 +300,13 @@ impl CryptoStore for KeyStore {
         let mut batch = Batch::default();
         for (user, dirty) in users {
             let tracked = TrackedUser { user_id: (*user).to_owned(), dirty: *dirty };
-            self.put(&mut batch, Kind::TrackedUser, ("", user.as_str()), &tracked)?;
+            self.put(&mut batch, Kind::TrackedUser.named(user.as_str()), &tracked)?;
         }
         self.write(batch).await
     }
 
     async fn get_device(&self, user_id: &UserId, device_id: &DeviceId) -> Result<Option<DeviceData>> {
-        self.get(Kind::Device, user_id.as_str(), device_id.as_str()).await
+        self.get(Kind::Device.at(user_id.as_str(), device_id.as_str())).await
     }
 
     async fn get_user_devices(&self, user_id: &UserId) -> Result<HashMap<OwnedDeviceId, DeviceData>> {
@@ -321,16 +321,16 @@ impl CryptoStore for KeyStore {
     }
 
     async fn get_user_identity(&self, user_id: &UserId) -> Result<Option<UserIdentityData>> {
-        self.get(Kind::UserIdentity, "", user_id.as_str()).await
+        self.get(Kind::UserIdentity.named(user_id.as_str())).await
     }
 
     async fn is_message_known(&self, message_hash: &OlmMessageHash) -> Result<bool> {
-        let known = self.get::<()>(Kind::MessageHash, &message_hash.sender_key, &message_hash.hash).await?;
+        let known = self.get::<()>(Kind::MessageHash.at(&message_hash.sender_key, &message_hash.hash)).await?;
         Ok(known.is_some())
     }
 
     async fn get_outgoing_secret_requests(&self, request_id: &TransactionId) -> Result<Option<GossipRequest>> {
-        self.get(Kind::KeyRequest, "", request_id.as_str()).await
+        self.get(Kind::KeyRequest.named(request_id.as_str())).await
     }
 
     async fn get_secret_request_by_info(&self, secret_info: &SecretInfo) -> Result<Option<GossipRequest>> {
@@ -344,7 +344,7 @@ impl CryptoStore for KeyStore {
     }
 
     async fn delete_outgoing_secret_requests(&self, request_id: &TransactionId) -> Result<()> {
-        self.remove(Kind::KeyRequest, "", request_id.as_str()).await
+        self.remove(Kind::KeyRequest.named(request_id.as_str())).await
     }
 
     async fn get_secrets_from_inbox(&self, secret_name: &SecretName) -> Result<Vec<Zeroizing<String>>> {
@@ -355,13 +355,13 @@ impl CryptoStore for KeyStore {
     async fn delete_secrets_from_inbox(&self, secret_name: &SecretName) -> Result<()> {
         let mut batch = Batch::default();
         for secret in self.get_secrets_from_inbox(secret_name).await? {
-            self.drop(&mut batch, Kind::Secret, secret_name.as_str(), &secret);
+            self.drop(&mut batch, Kind::Secret.at(secret_name.as_str(), &secret));
         }
         self.write(batch).await
     }
 
     async fn get_room_settings(&self, room_id: &RoomId) -> Result<Option<RoomSettings>> {
-        self.get(Kind::RoomSettings, "", room_id.as_str()).await
+        self.get(Kind::RoomSettings.named(room_id.as_str())).await
     }
 
     async fn get_received_room_key_bundle_data(
@@ -369,14 +369,14 @@ impl CryptoStore for KeyStore {
         room_id: &RoomId,
         user_id: &UserId,
     ) -> Result<Option<StoredRoomKeyBundleData>> {
-        self.get(Kind::KeyBundle, room_id.as_str(), user_id.as_str()).await
+        self.get(Kind::KeyBundle.at(room_id.as_str(), user_id.as_str())).await
     }
 
     async fn get_pending_key_bundle_details_for_room(
         &self,
         room_id: &RoomId,
     ) -> Result<Option<RoomPendingKeyBundleDetails>> {
-        self.get(Kind::PendingBundle, "", room_id.as_str()).await
+        self.get(Kind::PendingBundle.named(room_id.as_str())).await
     }
 
     async fn get_all_rooms_pending_key_bundles(&self) -> Result<Vec<RoomPendingKeyBundleDetails>> {
@@ -384,19 +384,19 @@ impl CryptoStore for KeyStore {
     }
 
     async fn has_downloaded_all_room_keys(&self, room_id: &RoomId) -> Result<bool> {
-        Ok(self.get::<()>(Kind::DownloadedRoom, "", room_id.as_str()).await?.is_some())
+        Ok(self.get::<()>(Kind::DownloadedRoom.named(room_id.as_str())).await?.is_some())
     }
 
     async fn get_custom_value(&self, key: &str) -> Result<Option<Vec<u8>>> {
-        self.get(Kind::Custom, "", key).await
+        self.get(Kind::Custom.named(key)).await
     }
 
     async fn set_custom_value(&self, key: &str, value: Vec<u8>) -> Result<()> {
-        self.set(Kind::Custom, key, &value).await
+        self.set(Kind::Custom.named(key), &value).await
     }
 
     async fn remove_custom_value(&self, key: &str) -> Result<()> {
-        self.remove(Kind::Custom, "", key).await
+        self.remove(Kind::Custom.named(key)).await
     }
 
     async fn try_take_leased_lock(&self, lease_ms: u32, key: &str, holder: &str) -> Result<Option<u64>> {
@@ -406,7 +406,7 @@ impl CryptoStore for KeyStore {
     }
 
     async fn next_batch_token(&self) -> Result<Option<String>> {
-        self.get(Kind::Single, "", NEXT_BATCH).await
+        self.get(Kind::Single.named(NEXT_BATCH)).await
     }
 
     async fn close(&self) -> Result<()> {
