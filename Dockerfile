@@ -7,7 +7,7 @@ COPY . .
 # Queries are checked against .sqlx/: no database is needed.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    SQLX_OFFLINE=true cargo build --profile dist --locked --bin hob \
+    SQLX_OFFLINE=true cargo build --profile dist --locked --features matrix --bin hob \
     && cp target/dist/hob /usr/local/bin/hob
 # The images below have no shell to make a folder with.
 RUN install --directory --mode=0700 /out/data

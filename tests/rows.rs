@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 const ROOMS: [&str; 3] = ["crates", "src", "tests"];
 
 /// The platforms, as a row's words and as files name them.
-const PLATFORMS: [(&str, &str); 4] =
-    [("telegram", "telegram"), ("slack", "slack"), ("discord", "discord"), ("e-mail", "email")];
+const PLATFORMS: [(&str, &str); 5] =
+    [("telegram", "telegram"), ("slack", "slack"), ("discord", "discord"), ("matrix", "matrix"), ("e-mail", "email")];
 
 /// What more rows than so many say tells nothing of one.
 const ROWS_OF_A_WORD_MAX: usize = 8;

@@ -31,6 +31,7 @@ const PAGES: &[(&str, &str)] = &[
     ("invariants", include_str!("../../docs/invariants.md")),
     ("limits", include_str!("../../docs/limits.md")),
     ("mail", include_str!("../../docs/mail.md")),
+    ("matrix", include_str!("../../docs/matrix.md")),
     ("mcp", include_str!("../../docs/mcp.md")),
     ("memory", include_str!("../../docs/memory.md")),
     ("models", include_str!("../../docs/models.md")),

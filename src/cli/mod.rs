@@ -18,6 +18,8 @@ pub mod import;
 pub mod init;
 #[cfg(feature = "mail")]
 pub mod mail;
+#[cfg(feature = "matrix")]
+pub mod matrix;
 pub mod mcp;
 pub mod memory;
 pub mod models;
@@ -57,6 +59,8 @@ use crate::cli::import::ImportArguments;
 use crate::cli::init::arguments::InitArguments;
 #[cfg(feature = "mail")]
 use crate::cli::mail::MailCommand;
+#[cfg(feature = "matrix")]
+use crate::cli::matrix::MatrixCommand;
 use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
@@ -120,6 +124,10 @@ pub enum Command {
     #[cfg(feature = "mail")]
     #[command(subcommand)]
     Mail(MailCommand),
+    /// Verify Hob's device on Matrix, or begin a new one
+    #[cfg(feature = "matrix")]
+    #[command(subcommand)]
+    Matrix(MatrixCommand),
     /// Add, show and try the MCP servers, and say what their tools do
     #[command(subcommand)]
     Mcp(McpCommand),
@@ -246,6 +254,8 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Replay(what) => replay::run(what, named),
         Command::Eval(what) => eval::run(what, named),
         Command::Memory(what) => memory::run(what, named),
+        #[cfg(feature = "matrix")]
+        Command::Matrix(what) => matrix::run(&what, &base(named)?),
         #[cfg(feature = "mail")]
         Command::Mail(what) => mail::run(&what, &base(named)?),
         Command::Mcp(what) => mcp::run(&what, base(named)?),

@@ -44,7 +44,7 @@ pub(super) fn run(base: CliContext) -> anyhow::Result<()> {
     let has_page = base.loaded.config.server.listens(&base.environment).is_some();
     let may_be_without = has_page || base.fallback.is_some() || base.loaded.lacks_a_channel();
     if base.loaded.config.channels().is_empty() && !may_be_without {
-        let why = "no channel is configured: `hob init` sets one up, or add [telegram], [slack], [discord] or [email] to \
+        let why = "no channel is configured: `hob init` sets one up, or add [telegram], [slack], [discord], [matrix] or [email] to \
                    config.toml (README.md, \"Connect\"), or let Hob serve its page ([server] listen); `hob chat` talks \
                    with Hob at the terminal";
         return Err(Unconfigured(why.to_owned()).into());

@@ -16,10 +16,11 @@ use hob_store::error::StoreError;
 use hob_store::inspect::{known, schema};
 
 /// The platforms and parts that it was built with.
-const FEATURES: [(&str, bool); 8] = [
+const FEATURES: [(&str, bool); 9] = [
     ("telegram", cfg!(feature = "telegram")),
     ("slack", cfg!(feature = "slack")),
     ("discord", cfg!(feature = "discord")),
+    ("matrix", cfg!(feature = "matrix")),
     ("email", cfg!(feature = "email")),
     ("dav", cfg!(feature = "dav")),
     ("mail", cfg!(feature = "mail")),

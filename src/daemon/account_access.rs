@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::daemon::{discord, email_policy, slack, telegram};
+use crate::daemon::{discord, email_policy, matrix, slack, telegram};
 use hob_config::Config;
 use hob_config::people::PersonConfig;
 use hob_core::domain::inbound::ChannelKind;
@@ -31,7 +31,7 @@ pub(super) struct AccountSection<'a> {
 
 fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
     let chats = telegram::sections(config).chain(slack::sections(config)).chain(discord::sections(config));
-    chats.chain(email_policy::sections(config))
+    chats.chain(matrix::sections(config)).chain(email_policy::sections(config))
 }
 
 /// The platform's ids as text.
@@ -50,6 +50,7 @@ fn names(person: &PersonConfig) -> impl Iterator<Item = (ChannelKind, String)> {
         (ChannelKind::Telegram, numbers(&person.telegram_user_ids)),
         (ChannelKind::Slack, person.slack_user_ids.clone()),
         (ChannelKind::Discord, numbers(&person.discord_user_ids)),
+        (ChannelKind::Matrix, person.matrix_user_ids.clone()),
         (ChannelKind::Email, lower(&person.email_addresses)),
     ];
     all.into_iter().flat_map(|(channel, ids)| ids.into_iter().map(move |id| (channel, id)))

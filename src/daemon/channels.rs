@@ -3,6 +3,7 @@
 //! Start at [`wirings`]; [`LiveAccount`] is an account that receives.
 
 use std::any::Any;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::daemon::background::sleep_unless_stopped;
 use crate::daemon::error::StartError;
 use crate::daemon::reload::plan::AccountAddress;
 use crate::daemon::shutdown::ShutdownStages;
-use crate::daemon::{Blueprint, discord, email_policy, slack, telegram};
+use crate::daemon::{Blueprint, discord, email_policy, matrix, slack, telegram};
 use hob_config::Config;
 use hob_core::domain::channel::{Adapter, Intake};
 use hob_core::domain::clock::Clock;
@@ -44,16 +45,21 @@ pub(super) type BuildError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type SharedConnector = Arc<dyn AccountConnector>;
 
 /// How every account is reached; `is_served`: Hob listens for calls.
-pub(super) fn connectors(config: &Config, is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
+pub(super) fn connectors(
+    config: &Config,
+    is_served: bool,
+    data_dir: &Path,
+) -> Result<Vec<SharedConnector>, StartError> {
     let mut all = telegram::wirings(config, is_served)?;
     all.extend(slack::wirings(config)?);
     all.extend(discord::wirings(config)?);
+    all.extend(matrix::wirings(config, data_dir)?);
     all.extend(email_policy::wirings(config)?);
     Ok(all)
 }
 
 /// A platform that this Hob was built without.
-#[cfg(not(all(feature = "telegram", feature = "slack", feature = "discord", feature = "email")))]
+#[cfg(not(all(feature = "telegram", feature = "slack", feature = "discord", feature = "matrix", feature = "email")))]
 pub(super) fn not_built_in<T>(
     section: &str,
     mut accounts: impl Iterator<Item = T>,
@@ -78,7 +84,7 @@ pub(super) fn connect_accounts(blueprint: &Blueprint, is_served: bool) -> Result
     if !blueprint.serves.is_configured() {
         return Ok(Vec::new());
     }
-    let all = connectors(&blueprint.config, is_served)?.into_iter();
+    let all = connectors(&blueprint.config, is_served, &blueprint.data_dir)?.into_iter();
     all.map(|connector| Ok(ConnectedAccount { adapter: build_adapter(&connector, blueprint)?, connector })).collect()
 }
 

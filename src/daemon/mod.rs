@@ -18,6 +18,7 @@ pub mod idle;
 pub mod last_good_config;
 pub mod learned_params;
 mod local_api;
+pub(crate) mod matrix;
 pub mod memory;
 pub mod models;
 pub mod reload;

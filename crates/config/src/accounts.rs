@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::discord::DiscordConfig;
 use crate::email::EmailConfig;
+use crate::matrix::MatrixConfig;
 use crate::problem::Finding;
 use crate::slack::SlackConfig;
 use crate::telegram::TelegramConfig;
@@ -76,6 +77,11 @@ impl Config {
         accounts("discord", self.discord.as_ref(), &self.discord_accounts)
     }
 
+    /// The accounts on Matrix.
+    pub fn matrices(&self) -> impl Iterator<Item = Account<'_, MatrixConfig>> {
+        accounts("matrix", self.matrix.as_ref(), &self.matrix_accounts)
+    }
+
     pub fn mailboxes(&self) -> impl Iterator<Item = Account<'_, EmailConfig>> {
         accounts("email", self.email.as_ref(), &self.email_accounts)
     }
@@ -86,6 +92,7 @@ impl Config {
             (ChannelKind::Telegram, self.telegrams().next().is_some()),
             (ChannelKind::Slack, self.slacks().next().is_some()),
             (ChannelKind::Discord, self.discords().next().is_some()),
+            (ChannelKind::Matrix, self.matrices().next().is_some()),
             (ChannelKind::Email, self.mailboxes().next().is_some()),
         ];
         all.into_iter().filter(|(_, there)| *there).map(|(channel, _)| channel).collect()
@@ -96,8 +103,9 @@ impl Config {
         let telegrams = self.telegrams().flat_map(|account| account.findings(TelegramConfig::validate));
         let slacks = self.slacks().flat_map(|account| account.findings(SlackConfig::validate));
         let discords = self.discords().flat_map(|account| account.findings(DiscordConfig::validate));
+        let matrices = self.matrices().flat_map(|account| account.findings(MatrixConfig::validate));
         let mailboxes = self.mailboxes().flat_map(|account| account.findings(EmailConfig::validate));
-        telegrams.chain(slacks).chain(discords).chain(mailboxes).collect()
+        telegrams.chain(slacks).chain(discords).chain(matrices).chain(mailboxes).collect()
     }
 
     /// Each persona that an account's section names, and where.
@@ -114,10 +122,14 @@ impl Config {
             let DiscordConfig { persona, personas, server_personas, .. } = account.section;
             account.personas(persona.as_ref(), &[("personas", personas), ("server_personas", server_personas)])
         });
+        let matrices = self.matrices().flat_map(|account| {
+            let MatrixConfig { persona, personas, .. } = account.section;
+            account.personas(persona.as_ref(), &[("personas", personas)])
+        });
         let mailboxes = self.mailboxes().flat_map(|account| {
             let EmailConfig { persona, personas, .. } = account.section;
             account.personas(persona.as_ref(), &[("personas", personas)])
         });
-        telegrams.chain(slacks).chain(discords).chain(mailboxes).collect()
+        telegrams.chain(slacks).chain(discords).chain(matrices).chain(mailboxes).collect()
     }
 }

@@ -33,6 +33,8 @@ pub enum StreamingPlatform {
     Slack,
     /// Discord.
     Discord,
+    /// Matrix.
+    Matrix,
 }
 
 impl Default for DeliveryConfig {
@@ -48,6 +50,7 @@ impl DeliveryConfig {
             StreamingPlatform::Telegram => ChannelKind::Telegram,
             StreamingPlatform::Slack => ChannelKind::Slack,
             StreamingPlatform::Discord => ChannelKind::Discord,
+            StreamingPlatform::Matrix => ChannelKind::Matrix,
         })
     }
 }

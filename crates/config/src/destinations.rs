@@ -26,6 +26,9 @@ pub struct DestinationConfig {
     /// Instead: the channel's id on Discord.
     #[schemars(length(min = 1, max = 20), example = &"1234567890123456789")]
     pub discord_channel: Option<String>,
+    /// Instead: the room's id on Matrix.
+    #[schemars(length(min = 3, max = 255), example = &"!family:example.org")]
+    pub matrix_room: Option<String>,
     /// Which of Hob's accounts there writes. Without it: the first.
     #[schemars(length(min = 1, max = 64), example = &"work")]
     pub account: Option<String>,
@@ -35,9 +38,14 @@ impl DestinationConfig {
     /// What cannot be.
     fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
-        let places = [self.telegram_chat.is_some(), self.slack_channel.is_some(), self.discord_channel.is_some()];
+        let places = [
+            self.telegram_chat.is_some(),
+            self.slack_channel.is_some(),
+            self.discord_channel.is_some(),
+            self.matrix_room.is_some(),
+        ];
         if places.into_iter().filter(|named| *named).count() != 1 {
-            let why = "does not name one place, expected `telegram_chat`, `slack_channel` or `discord_channel`";
+            let why = "does not name one place, expected `telegram_chat`, `slack_channel`, `discord_channel` or `matrix_room`";
             found.push(Finding::new("", why, "keep one of them"));
         }
         if self.topic.is_some() && self.telegram_chat.is_none() {
@@ -51,6 +59,10 @@ impl DestinationConfig {
         if self.discord_channel.as_deref().is_some_and(|id| id.parse::<u64>().is_err()) {
             let why = "is not the id of a channel, expected digits";
             found.push(Finding::new("discord_channel", why, "Discord copies it in developer mode"));
+        }
+        if self.matrix_room.as_deref().is_some_and(|id| !id.starts_with('!')) {
+            let why = "is not the id of a room, expected one that begins with `!`";
+            found.push(Finding::new("matrix_room", why, "Element shows it in the room's settings, under Advanced"));
         }
         found
     }

@@ -26,10 +26,9 @@ pub struct GroupsConfig {
 pub fn parse(key: &str) -> Option<(ChannelKind, &str, &str)> {
     let (place, chat) = key.split_once(':')?;
     let (channel, account) = place.split_once('@').unwrap_or((place, DEFAULT_ACCOUNT));
-    let channel = channel
-        .parse()
-        .ok()
-        .filter(|channel| matches!(channel, ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord))?;
+    let channel = channel.parse().ok().filter(|channel| {
+        matches!(channel, ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Matrix)
+    })?;
     (!account.is_empty() && !chat.is_empty()).then_some((channel, account, chat))
 }
 
@@ -37,7 +36,7 @@ impl GroupsConfig {
     /// What cannot be.
     pub fn validate(&self) -> Vec<Finding> {
         let wrong = self.chats.keys().filter(|key| parse(key).is_none());
-        let why = "names no group, expected telegram, slack or discord, a colon, and the chat's id";
+        let why = "names no group, expected telegram, slack, discord or matrix, a colon, and the chat's id";
         let fix = "for example \"telegram:-1001234567890\"";
         wrong.map(|key| Finding::new(key_path::child("chats", key), why, fix)).collect()
     }
@@ -53,6 +52,7 @@ mod tests {
             ("telegram:-1001", Some((ChannelKind::Telegram, "default", "-1001"))),
             ("slack@work:C1", Some((ChannelKind::Slack, "work", "C1"))),
             ("discord:42", Some((ChannelKind::Discord, "default", "42"))),
+            ("matrix:!a:b.example", Some((ChannelKind::Matrix, "default", "!a:b.example"))),
             ("email:a@b.example", None),
             ("terminal:x", None),
             ("-1001", None),

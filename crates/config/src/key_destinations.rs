@@ -225,6 +225,8 @@ iterations_max = 7
         http: secret -> hosts; not: header kind
         mail: password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address archive drafts for name oauth sent trash user
         mail.oauth: client_secret -> device_url provider token_url; not: client_id scope
+        matrix: password -> homeserver; not: admin_user_ids allowed_user_ids guest_user_ids owner_user_ids persona user
+        matrix_accounts: password -> homeserver; not: admin_user_ids allowed_user_ids guest_user_ids owner_user_ids persona user
         mcp: bearer client_secret env headers -> command url working_dir; not: allow approval client_id deny read_dirs role write_dirs
         memory.embedding: api_key -> base_url kind; not: fetch_url model path
         provider: api_key -> base_url kind; not: api effort

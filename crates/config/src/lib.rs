@@ -42,6 +42,7 @@ mod key_path;
 pub mod keychain;
 pub mod load;
 pub mod mail;
+pub mod matrix;
 pub mod mcp;
 pub mod memory;
 pub mod models;
@@ -106,6 +107,7 @@ use crate::home_assistant::HomeAssistantConfig;
 use crate::hooks::HookConfig;
 use crate::http::HttpConfig;
 use crate::mail::MailConfig;
+use crate::matrix::MatrixConfig;
 use crate::mcp::McpConfig;
 use crate::memory::MemoryConfig;
 use crate::models::ModelConfig;
@@ -172,6 +174,11 @@ pub struct Config {
     /// Further bots of Hob's on Discord, each under a name of its own; as `[discord]`.
     #[schemars(extend("x-name" = "work"))]
     pub discord_accounts: BTreeMap<String, DiscordConfig>,
+    /// Hob's account on Matrix. docs/matrix.md says how to make one; a Hob built without the feature `matrix` has no use for it.
+    pub matrix: Option<MatrixConfig>,
+    /// Further accounts on Matrix, each under a name of its own; as `[matrix]`.
+    #[schemars(extend("x-name" = "work"))]
+    pub matrix_accounts: BTreeMap<String, MatrixConfig>,
     /// Hob's mailbox. Without this section Hob reads and writes no letters.
     pub email: Option<EmailConfig>,
     /// Further mailboxes, each under a name of its own, with the same settings as `[email]`.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::{email, key_path, shape, slack, values};
+use crate::{email, key_path, matrix, shape, slack, values};
 use hob_core::domain::principal::Role;
 
 /// One person under all of their names. From then on Hob knows them as one: what it remembers, their limits, their role.
@@ -26,6 +26,9 @@ pub struct PersonConfig {
     /// Their ids on Discord.
     #[schemars(length(max = 100), inner(range(min = 1, max = 9_223_372_036_854_775_806_i64)))]
     pub discord_user_ids: Vec<i64>,
+    /// Their ids on Matrix.
+    #[schemars(length(max = 100), inner(length(min = 4, max = 255)))]
+    pub matrix_user_ids: Vec<String>,
     /// Their e-mail addresses.
     #[schemars(length(max = 100), inner(length(min = 3, max = 254)))]
     pub email_addresses: Vec<String>,
@@ -56,6 +59,7 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut ids: BTreeMap<(&str, i64), &str> = BTreeMap::new();
     let mut slack_ids: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut matrix_ids: BTreeMap<&str, &str> = BTreeMap::new();
     let mut addresses: BTreeMap<String, &str> = BTreeMap::new();
     let mut seated: Option<&str> = None;
     for (name, person) in people {
@@ -79,6 +83,14 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
             if let Some(other) = slack_ids.insert(id, name).filter(|other| other != name) {
                 let why = format!("is also {other}'s, expected one person");
                 found.push(Finding::new(key_path::item(&on_slack, index), why, "remove it from one"));
+            }
+        }
+        let on_matrix = format!("{key}.matrix_user_ids");
+        found.extend(matrix::validate_users(&on_matrix, &person.matrix_user_ids));
+        for (index, id) in person.matrix_user_ids.iter().enumerate() {
+            if let Some(other) = matrix_ids.insert(id, name).filter(|other| other != name) {
+                let why = format!("is also {other}'s, expected one person");
+                found.push(Finding::new(key_path::item(&on_matrix, index), why, "remove it from one"));
             }
         }
         let by_letter = format!("{key}.email_addresses");

@@ -270,6 +270,8 @@ mod tests {
                 "slack_accounts",
                 "discord",
                 "discord_accounts",
+                "matrix",
+                "matrix_accounts",
                 "email",
                 "email_accounts",
                 "people",

@@ -32,7 +32,7 @@ impl SectionOff {
     /// Whether people speak with Hob over it.
     pub fn is_channel(&self) -> bool {
         let first = self.section.split('.').next().unwrap_or_default();
-        ["telegram", "slack", "discord", "email"].contains(&first.trim_end_matches("_accounts"))
+        ["telegram", "slack", "discord", "matrix", "email"].contains(&first.trim_end_matches("_accounts"))
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) enum OffMeaning {
 }
 
 /// The sections that can be off: `*` is any name, `[]` any item of a list. Whatever lies elsewhere is a problem of the file.
-const UNITS: [(&[&str], OffMeaning); 23] = [
+const UNITS: [(&[&str], OffMeaning); 25] = [
     (&["provider"], OffMeaning::Keyless),
     (&["provider", "fallbacks", "[]"], OffMeaning::Keyless),
     (&["transcription"], OffMeaning::Absent),
@@ -91,6 +91,8 @@ const UNITS: [(&[&str], OffMeaning); 23] = [
     (&["slack_accounts", "*"], OffMeaning::Absent),
     (&["discord"], OffMeaning::Absent),
     (&["discord_accounts", "*"], OffMeaning::Absent),
+    (&["matrix"], OffMeaning::Absent),
+    (&["matrix_accounts", "*"], OffMeaning::Absent),
     (&["email"], OffMeaning::Absent),
     (&["email_accounts", "*"], OffMeaning::Absent),
     (&["memory", "embedding"], OffMeaning::Nobody),

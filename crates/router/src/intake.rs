@@ -42,7 +42,7 @@ use hob_core::policy::groups::MessageDisposition;
 use hob_core::policy::pairing::Code;
 use hob_model::transcription::Transcriber;
 use hob_store::error::StoreError;
-use hob_store::{Store, cursors, inbound};
+use hob_store::{Store, cursors, inbound, members};
 use hob_tools::schedule::look::Looker;
 
 /// The numbers of intake, as configured.
@@ -113,6 +113,13 @@ impl Intake for Router {
     async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
         let read = self.store.read(async |tx| cursors::of_account(tx, channel, account).await).await;
         read.map_err(|error| IntakeError(error.to_string()))
+    }
+
+    async fn admits(&self, place: &Conversation, sender: &str) -> Result<bool, IntakeError> {
+        let (access, there, who) = (self.config.load().access.clone(), place.clone(), sender.to_owned());
+        let member = self.store.read(async move |tx| members::role(tx, &there, &who).await).await;
+        let member = member.map_err(|error| IntakeError(error.to_string()))?;
+        Ok(access.role_of(place, sender, member).is_some())
     }
 
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {

@@ -108,6 +108,8 @@ async fn play_case(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) ->
 fn isolated_config(config: &Config, case: &Case, is_given: bool, left: Money) -> anyhow::Result<Config> {
     let mut config = config.clone();
     (config.telegram, config.slack, config.discord, config.email) = (None, None, None, None);
+    config.matrix = None;
+    config.matrix_accounts.clear();
     config.telegram_accounts.clear();
     config.slack_accounts.clear();
     config.discord_accounts.clear();

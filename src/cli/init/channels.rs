@@ -236,6 +236,7 @@ pub(super) fn names_owner(draft: &ConfigDraft, channel: ChannelKind) -> bool {
         ChannelKind::Telegram => config.telegram.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
         ChannelKind::Slack => config.slack.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
         ChannelKind::Discord => config.discord.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
+        ChannelKind::Matrix => config.matrix.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
         ChannelKind::Email | ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => false,
     }
 }

@@ -132,7 +132,11 @@ impl ChannelGuide {
             ChannelKind::Telegram => ("telegram.api_url", &given.telegram_api_url),
             ChannelKind::Slack => ("slack.api_url", &given.slack_api_url),
             ChannelKind::Discord => ("discord.api_url", &given.discord_api_url),
-            ChannelKind::Email | ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => return None,
+            ChannelKind::Matrix
+            | ChannelKind::Email
+            | ChannelKind::Web
+            | ChannelKind::Terminal
+            | ChannelKind::Event => return None,
         };
         url.clone().map(|url| (key, url))
     }
@@ -149,7 +153,11 @@ impl ChannelGuide {
             ChannelKind::Discord => format!(
                 "In Discord, click {called} among the members of your server, choose Message, and send:\n\n    /pair {code}"
             ),
-            ChannelKind::Email | ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => {
+            ChannelKind::Matrix
+            | ChannelKind::Email
+            | ChannelKind::Web
+            | ChannelKind::Terminal
+            | ChannelKind::Event => {
                 format!("From your own address, write Hob a letter ({called}): any words. It answers.")
             }
         }

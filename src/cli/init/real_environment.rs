@@ -150,10 +150,12 @@ fn single_channel_config(config: &Config, channel: Option<ChannelKind>) -> Confi
     config.telegram.take_if(|_| channel != Some(ChannelKind::Telegram));
     config.slack.take_if(|_| channel != Some(ChannelKind::Slack));
     config.discord.take_if(|_| channel != Some(ChannelKind::Discord));
+    config.matrix.take_if(|_| channel != Some(ChannelKind::Matrix));
     config.email.take_if(|_| channel != Some(ChannelKind::Email));
     config.telegram_accounts.clear();
     config.slack_accounts.clear();
     config.discord_accounts.clear();
+    config.matrix_accounts.clear();
     config.email_accounts.clear();
     config.schedule.clear();
     config.webhooks.clear();

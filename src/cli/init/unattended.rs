@@ -192,7 +192,7 @@ fn section(guide: &ChannelGuide, arguments: &InitArguments) -> anyhow::Result<Op
             edits.extend([secret("email.imap_password", file)?, Edit::set_value("email.verify", true)]);
             edits.push(texts("email.owner_addresses", owner_email));
         }
-        ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => return Ok(None),
+        ChannelKind::Matrix | ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => return Ok(None),
     }
     edits.extend(guide.api_url(&arguments.given).map(|(key, url)| Edit::set_value(key, url)));
     Ok(Some(edits))

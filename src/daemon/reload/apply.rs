@@ -82,7 +82,7 @@ impl Reloader {
         }
         // Hob listens, or does not, as it began.
         let is_served = self.roots.own.page.is_some();
-        let after = connectors(&blueprint.config, is_served).map_err(|error| error.to_string())?;
+        let after = connectors(&blueprint.config, is_served, &blueprint.data_dir).map_err(|error| error.to_string())?;
         let before: Vec<_> = self.live.iter().map(|live| live.connected.connector.clone()).collect();
         let steps = plan::channels(&before, &after);
         let connected = after.into_iter().map(|connector| match known(&self.live, &connector) {

@@ -90,6 +90,8 @@ pub(in crate::daemon) fn keys_needing_restart(began: &Config, now: &Config) -> V
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::daemon::channels::connectors;
 
@@ -112,7 +114,7 @@ mod tests {
     fn k5_only_the_account_whose_way_has_changed_is_touched() {
         let steps = |from: &str, to: &str| {
             let after = USUAL.replace(from, to);
-            let all = |text: &str| connectors(&config(text), false).unwrap();
+            let all = |text: &str| connectors(&config(text), false, Path::new("/")).unwrap();
             let steps = channels(&all(USUAL), &all(&after));
             let told = steps.into_iter().filter(|(_, step)| *step != AccountStep::Stays);
             told.map(|((kind, account), step)| format!("{kind} {account}: {step:?}")).collect::<Vec<_>>().join(", ")

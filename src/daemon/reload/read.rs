@@ -56,7 +56,7 @@ impl ConfigReader {
             return ReadOutcome::Bad(problems.to_string());
         }
         if self.needs_channel && loaded.config.channels().is_empty() && !loaded.lacks_a_channel() {
-            let fix = "expected [telegram], [slack], [discord] or [email]; put one back, or stop Hob";
+            let fix = "expected [telegram], [slack], [discord], [matrix] or [email]; put one back, or stop Hob";
             return ReadOutcome::Bad(format!("{}: no channel is configured any more, {fix}", file.display()));
         }
         ReadOutcome::Good(Box::new(loaded))

@@ -64,11 +64,12 @@ fn addresses(config: &Config) -> Addresses {
 
 /// The conversation that a destination names.
 pub(in crate::daemon) fn destination(config: &DestinationConfig) -> Option<Conversation> {
-    let DestinationConfig { telegram_chat, topic, slack_channel, discord_channel, account } = config;
+    let DestinationConfig { telegram_chat, topic, slack_channel, discord_channel, matrix_room, account } = config;
     let telegram = telegram_chat.map(|chat| (ChannelKind::Telegram, chat.to_string()));
     let slack = slack_channel.clone().map(|chat| (ChannelKind::Slack, chat));
     let discord = discord_channel.clone().map(|chat| (ChannelKind::Discord, chat));
-    let (channel, chat) = telegram.or(slack).or(discord)?;
+    let matrix = matrix_room.clone().map(|chat| (ChannelKind::Matrix, chat));
+    let (channel, chat) = telegram.or(slack).or(discord).or(matrix)?;
     let account = account.clone().unwrap_or_else(|| DEFAULT_ACCOUNT.to_owned());
     Some(Conversation { channel, account, chat, thread: topic.map(|topic| topic.to_string()) })
 }

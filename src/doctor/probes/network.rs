@@ -66,7 +66,8 @@ fn clocks(config: &Config) -> Vec<String> {
     let telegram = config.telegram.iter().map(|telegram| telegram.api_url.clone());
     let slack = config.slack.iter().map(|slack| slack.api_url.clone());
     let discord = config.discord.iter().map(|discord| discord.api_url.clone());
-    addresses(config).into_iter().chain(telegram).chain(slack).chain(discord).collect()
+    let matrix = config.matrix.iter().map(|matrix| matrix.homeserver.clone());
+    addresses(config).into_iter().chain(telegram).chain(slack).chain(discord).chain(matrix).collect()
 }
 
 /// What time a server says it is. No key goes there.

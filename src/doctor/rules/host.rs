@@ -48,7 +48,7 @@ pub fn config(facts: &ConfigFacts<'_>) -> Vec<Finding> {
     let silent = Finding::warn(
         Check::Config,
         "no platform is connected and no page is served, so `hob run` does not start",
-        "add [telegram], [slack], [discord] or [email]",
+        "add [telegram], [slack], [discord], [matrix] or [email]",
     );
     if facts.has_channel { vec![whole] } else { vec![whole, silent] }
 }
@@ -229,7 +229,7 @@ mod tests {
         insta::assert_snapshot!(facts(None, &[], false), @"warn config: there is no config file: Hob goes by what it finds, and talks at the terminal alone; `hob init` makes one");
         insta::assert_snapshot!(facts(Some(path), &[], false), @r"
         ok   config: /c/config.toml is whole
-        warn config: no platform is connected and no page is served, so `hob run` does not start; add [telegram], [slack], [discord] or [email]
+        warn config: no platform is connected and no page is served, so `hob run` does not start; add [telegram], [slack], [discord], [matrix] or [email]
         ");
         assert_eq!(config(&ConfigFacts { path: Some(path), problems: &[], has_channel: true }).len(), 1);
     }

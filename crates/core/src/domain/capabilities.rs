@@ -76,7 +76,7 @@ pub enum Markup {
     DiscordMarkdown,
     /// The HTML part of a mail.
     MailHtml,
-    /// A part of a web page.
+    /// A part of a web page, or of a chat that shows one.
     WebHtml,
     /// A terminal that shows styles.
     Ansi,
@@ -158,6 +158,16 @@ const DISCORD: Capabilities = Capabilities {
     features: &[Feature::Edits, Feature::Typing, Feature::Reactions, Feature::Buttons, Feature::Threads],
 };
 
+/// Matrix: an event of 64 KiB, which holds the words twice and a third more once it is encrypted; files as the server takes them.
+const MATRIX: Capabilities = Capabilities {
+    markup: Markup::WebHtml,
+    limit: Some(Limit::new(12_000, Unit::Bytes)),
+    caption: None,
+    columns: Some(DESK_COLUMNS),
+    file_bytes_max: Some(50 * MIB),
+    features: &[Feature::Edits, Feature::Typing, Feature::Reactions, Feature::Threads],
+};
+
 /// Mail: one letter, however long; most servers take 25 MB of attachments once these are encoded.
 const EMAIL: Capabilities = Capabilities {
     markup: Markup::MailHtml,
@@ -194,6 +204,7 @@ impl Capabilities {
             ChannelKind::Telegram => &TELEGRAM,
             ChannelKind::Slack => &SLACK,
             ChannelKind::Discord => &DISCORD,
+            ChannelKind::Matrix => &MATRIX,
             ChannelKind::Email => &EMAIL,
             ChannelKind::Web => &WEB,
             // Nobody is spoken to there.

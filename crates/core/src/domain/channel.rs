@@ -40,6 +40,12 @@ pub trait Intake: Send + Sync {
     /// How far an account has come, by list: from there on it catches up.
     async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError>;
 
+    /// Is somebody let in there, so that Hob goes where they ask it to come?
+    async fn admits(&self, place: &Conversation, sender: &str) -> Result<bool, IntakeError> {
+        let _unused = (place, sender);
+        Ok(false)
+    }
+
     /// Moves a cursor on past what is not a message for Hob.
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError>;
 

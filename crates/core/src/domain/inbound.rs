@@ -20,6 +20,8 @@ pub enum ChannelKind {
     Slack,
     /// Discord's gateway.
     Discord,
+    /// Matrix, end-to-end encrypted.
+    Matrix,
     /// A mailbox: IMAP in, SMTP out.
     Email,
     /// The page that Hob serves.
@@ -36,6 +38,7 @@ impl ChannelKind {
             Self::Telegram => "telegram",
             Self::Slack => "slack",
             Self::Discord => "discord",
+            Self::Matrix => "matrix",
             Self::Email => "email",
             Self::Web => "web",
             Self::Event => "event",
@@ -63,6 +66,7 @@ impl FromStr for ChannelKind {
             "telegram" => Ok(Self::Telegram),
             "slack" => Ok(Self::Slack),
             "discord" => Ok(Self::Discord),
+            "matrix" => Ok(Self::Matrix),
             "email" => Ok(Self::Email),
             "web" => Ok(Self::Web),
             "event" => Ok(Self::Event),
@@ -77,10 +81,11 @@ pub struct Conversation {
     pub channel: ChannelKind,
     /// Which of Hob's accounts there; `default` where there is one.
     pub account: String,
-    /// The platform's id of the chat. On Discord, where an id does not tell, a private one begins with `dm:`; of e-mail it
+    /// The platform's id of the chat. On Discord and Matrix, where an id does not tell, a private one begins with `dm:`; of e-mail it
     /// is the thread's root: the Message-ID of its first letter, without `<>`.
     pub chat: String,
-    /// The platform's id of the thread in it, if any: a forum topic, Slack's `thread_ts`, Discord's id of a thread.
+    /// The platform's id of the thread in it, if any: a forum topic, Slack's `thread_ts`, Discord's id of a thread,
+    /// Matrix's event that it began with.
     pub thread: Option<String>,
 }
 
@@ -99,6 +104,10 @@ impl Conversation {
                 let chat = self.chat.strip_prefix(DISCORD_PRIVATE).unwrap_or(&self.chat);
                 format!("discord{account}:{}", self.thread.as_deref().unwrap_or(chat))
             }
+            ChannelKind::Matrix => {
+                let chat = self.chat.strip_prefix(MATRIX_PRIVATE).unwrap_or(&self.chat);
+                format!("matrix{account}:{chat}{thread}")
+            }
             ChannelKind::Email => format!("email{account}:{}", self.chat),
             ChannelKind::Web => format!("web{account}:{}", self.chat),
             ChannelKind::Event => format!("event_{}", self.chat),
@@ -115,6 +124,7 @@ impl Conversation {
             ChannelKind::Telegram => !self.chat.starts_with('-'),
             ChannelKind::Slack => self.chat.starts_with('D'),
             ChannelKind::Discord => self.chat.starts_with(DISCORD_PRIVATE),
+            ChannelKind::Matrix => self.chat.starts_with(MATRIX_PRIVATE),
             ChannelKind::Email | ChannelKind::Event => false,
         }
     }
@@ -133,6 +143,9 @@ pub const VOICE: &str = "voice";
 
 /// What the id of a private chat on Discord begins with, in [`Conversation::chat`].
 pub const DISCORD_PRIVATE: &str = "dm:";
+
+/// The same on Matrix: a room of two.
+pub const MATRIX_PRIVATE: &str = "dm:";
 
 /// The account's name where a platform has only one.
 pub const DEFAULT_ACCOUNT: &str = "default";
@@ -304,6 +317,8 @@ mod tests {
             (ChannelKind::Slack, "work", Some("17.01"), "slack@work:7:17.01"),
             (ChannelKind::Discord, DEFAULT_ACCOUNT, None, "discord:7"),
             (ChannelKind::Discord, DEFAULT_ACCOUNT, Some("8"), "discord:8"),
+            (ChannelKind::Matrix, DEFAULT_ACCOUNT, None, "matrix:7"),
+            (ChannelKind::Matrix, "work", Some("$8"), "matrix@work:7:$8"),
             (ChannelKind::Email, DEFAULT_ACCOUNT, None, "email:7"),
         ];
         for (channel, account, thread, expected) in table {
@@ -323,6 +338,8 @@ mod tests {
             (ChannelKind::Slack, "G07", false),
             (ChannelKind::Discord, "dm:7", true),
             (ChannelKind::Discord, "7", false),
+            (ChannelKind::Matrix, "dm:!7:x", true),
+            (ChannelKind::Matrix, "!7:x", false),
             (ChannelKind::Email, "a@b.example", false),
             (ChannelKind::Event, "7", false),
         ];

@@ -63,7 +63,11 @@ impl AccessList {
             // Whoever can type at this machine's terminal as its user can do everything already.
             // The page lets nobody write who has not proven to be its owner.
             ChannelKind::Terminal | ChannelKind::Web => Some(Role::Owner),
-            ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Email => {
+            ChannelKind::Telegram
+            | ChannelKind::Slack
+            | ChannelKind::Discord
+            | ChannelKind::Matrix
+            | ChannelKind::Email => {
                 let door = self.doors.get(&(conversation.channel, conversation.account.clone()))?;
                 let named = door.roles.get(sender).copied().max(member);
                 named.or_else(|| door.guests.then_some(Role::Guest))

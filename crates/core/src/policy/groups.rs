@@ -57,7 +57,9 @@ impl GroupModes {
 /// Whether several people talk there, so that a mode holds. A letter is to its addressees, whoever else reads it.
 pub(crate) fn is_group(conversation: &Conversation) -> bool {
     match conversation.channel {
-        ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord => !conversation.is_private(),
+        ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Matrix => {
+            !conversation.is_private()
+        }
         ChannelKind::Terminal | ChannelKind::Email | ChannelKind::Web | ChannelKind::Event => false,
     }
 }

@@ -81,7 +81,7 @@ pub struct StrangerContact {
 /// somebody who has not written, and what answers machines may go on for ever.
 pub fn gives_code(place: &Conversation, proof: &SenderProof, knock: StrangerContact) -> bool {
     let is_alone = match place.channel {
-        ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord => place.is_private(),
+        ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Matrix => place.is_private(),
         ChannelKind::Email => true,
         ChannelKind::Terminal | ChannelKind::Web | ChannelKind::Event => false,
     };

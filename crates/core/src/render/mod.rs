@@ -164,6 +164,9 @@ impl RenderKit {
     }
 
     fn chunks(&self, blocks: Vec<Block>) -> Vec<Chunk> {
+        if let (Markup::WebHtml, Some(limit)) = (self.capabilities.markup, self.limit) {
+            return self.html_messages(blocks, limit);
+        }
         let pages = match self.capabilities.markup {
             Markup::MailHtml => Some(html(&blocks, HtmlTarget::Mail)),
             Markup::WebHtml => Some(html(&blocks, HtmlTarget::Web)),
@@ -182,6 +185,36 @@ impl RenderKit {
         };
         let chunks: Vec<Chunk> = chunks.into_iter().filter(|chunk| is_visible(&chunk.plain)).collect();
         if self.capabilities.markup == Markup::SlackBlocks { messages(chunks) } else { chunks }
+    }
+
+    /// Messages of HTML: as many blocks to each as fit. A block that is too long by itself is cut as text.
+    fn html_messages(&self, blocks: Vec<Block>, limit: Limit) -> Vec<Chunk> {
+        let plain = |blocks: Vec<Block>| write(&*self.plain, &lower(blocks, &self.shows()));
+        let (mut messages, mut open, mut used) = (Vec::new(), Vec::new(), 0);
+        let close = |open: &mut Vec<Block>| {
+            let blocks = std::mem::take(open);
+            Chunk { markup: html(&blocks, HtmlTarget::Web), plain: plain(blocks) }
+        };
+        for block in blocks {
+            let long = limit.measure(&html(std::slice::from_ref(&block), HtmlTarget::Web));
+            if used + long > limit.max() && !open.is_empty() {
+                messages.push(close(&mut open));
+                used = 0;
+            }
+            if long > limit.max() {
+                let sheets = self.splitter(limit.halved()).split(lower(vec![block], &self.shows()));
+                let cut = |text: String| Chunk { markup: html_of_text(&text), plain: text };
+                messages.extend(sheets.into_iter().map(|sheet| cut(sheet.plain)));
+                continue;
+            }
+            used += long;
+            open.push(block);
+        }
+        if !open.is_empty() {
+            messages.push(close(&mut open));
+        }
+        messages.retain(|message| is_visible(&message.plain));
+        messages
     }
 
     fn splitter(&self, limit: Limit) -> Splitter<'_> {
@@ -203,6 +236,11 @@ impl RenderKit {
             links: self.links,
         }
     }
+}
+
+/// Text as it stands, each line its own.
+fn html_of_text(text: &str) -> String {
+    format!("<pre>{}</pre>", html::escaped(text))
 }
 
 fn write(dialect: &dyn Dialect, tree: &[Block]) -> String {

@@ -29,6 +29,13 @@ pub fn laws(text: &str) {
             }
         }
     }
+    let matrix = Capabilities::of(ChannelKind::Matrix);
+    for limit in [matrix.limit, Some(Limit::new(UNITS_MIN, Unit::Bytes))] {
+        for chunk in render(text, &Capabilities { limit, ..*matrix }) {
+            let told = validators::html(&chunk.markup);
+            assert!(told.is_ok(), "{told:?}\n{}", chunk.markup);
+        }
+    }
     assert!(text.is_char_boundary(finished(text)));
 }
 

@@ -4,7 +4,7 @@ import { badge, countOf, grouped, money, pause, stretch } from "./amounts.js";
 import { el, moment, notice, shortened } from "./dom.js";
 import { runView } from "./run.js";
 
-const CHANNELS = ["web", "telegram", "slack", "discord", "email", "terminal", "event"];
+const CHANNELS = ["web", "telegram", "slack", "discord", "matrix", "email", "terminal", "event"];
 const STATES = ["queued", "running", "waiting", "over"];
 const OUTCOMES = ["completed", "cancelled", "failed", "withdrawn", "joined"];
 const REFRESH_MS = 5000;

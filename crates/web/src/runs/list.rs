@@ -119,7 +119,7 @@ pub(crate) struct RunList {
 pub(crate) struct Filter {
     /// What `next` was.
     before: Option<i64>,
-    /// Of this platform: `telegram`, `slack`, `discord`, `email`, `terminal`, `web` or `event`.
+    /// Of this platform: `telegram`, `slack`, `discord`, `matrix`, `email`, `terminal`, `web` or `event`.
     channel: Option<String>,
     /// Of the conversation with this published name.
     session: Option<String>,

@@ -1,0 +1,111 @@
+//! Hob's own device: it stays, it says when its keys are gone, and somebody can vouch for it.
+
+use std::time::Duration;
+
+use hob_testkit::fake_model::Reply;
+use hob_testkit::process::{hob, within};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::world::{HOB, World, said};
+
+#[tokio::test]
+async fn f11_a_device_whose_keys_are_gone_says_so_and_a_new_one_takes_its_place() {
+    let mut world = World::new("").await;
+    world.start().await;
+    let mut ada = world.person("ada").await;
+    let room = ada.dm().await;
+    world.house.model.reply(Reply::text("Hello."));
+    ada.says(&room, "hi").await;
+    ada.hears(&room, "Hello.").await;
+    let first = world.login();
+    assert!(world.house.stop().await.success());
+    std::fs::remove_file(world.keys()).unwrap();
+    world.house.start().await;
+    world.house.hob().until_log("the keys of Hob's device on Matrix are gone").await;
+    let status = hob(world.house.home.path(), &["status"]).output().await.unwrap();
+    let status = String::from_utf8(status.stdout).unwrap();
+    assert!(
+        status.contains("matrix: down; the keys of Hob's device on Matrix are gone")
+            && status.contains("hob matrix reset"),
+        "{status}"
+    );
+    // Beside a running Hob nothing is changed; nor does it make a new device by itself.
+    assert_eq!(world.login()["device"], first["device"]);
+    assert!(world.house.stop().await.success());
+    let reset = hob(world.house.home.path(), &["matrix", "reset"]).output().await.unwrap();
+    assert!(reset.status.success(), "{reset:?}");
+    world.start().await;
+    let second = world.login();
+    assert_ne!(second["device"], first["device"]);
+    assert_eq!((&second["has_keys"], &second["replaces_identity"]), (&json!(true), &json!(false)));
+    world.house.model.reply(Reply::text("Here again."));
+    ada.does(json!({"do": "devices", "user": HOB})).await;
+    ada.says(&room, "are you there?").await;
+    ada.hears(&room, "Here again.").await;
+    world.house.nothing_refused();
+}
+
+#[tokio::test]
+async fn f11_a_message_without_a_key_is_told_of_once() {
+    let mut world = World::new("").await;
+    world.start().await;
+    let mut ada = world.person("ada").await;
+    let room = ada.dm().await;
+    ada.does(json!({"do": "keep_key", "room": room})).await;
+    ada.says(&room, "nobody can read this").await;
+    ada.says(&room, "nor this").await;
+    let told = |event: &serde_json::Value| {
+        said(event).is_some_and(|text| text.starts_with("A message here was encrypted without a key for me"))
+    };
+    ada.until("word that it cannot be read", told).await;
+    world.house.hob().until_logged("a message cannot be read yet", 2).await;
+    assert_eq!(ada.seen().iter().filter(|event| told(event)).count(), 1);
+    world.house.nothing_refused();
+}
+
+#[tokio::test]
+async fn f11_hob_signs_its_device_and_somebody_vouches_for_it_by_a_code() {
+    let mut world = World::new("").await;
+    world.start().await;
+    let device = world.login()["device"].as_str().unwrap().to_owned();
+    // Its own cross-signing keys are there, by the password, and its device is signed with them.
+    assert!(world.proxy.asked("/keys/device_signing/upload") > 0);
+    assert_eq!(world.proxy.asked("/keys/signatures/upload"), 1);
+    assert!(world.house.stop().await.success());
+    let mut ada = world.person("ada").await;
+    let mut command = hob(world.house.home.path(), &["matrix", "verify"]);
+    let mut verifying = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (verifying.stdin.take().unwrap(), verifying.stdout.take().unwrap());
+    let known = ada.does(json!({"do": "devices", "user": HOB})).await;
+    assert_eq!(known, json!([device]));
+    // It must listen before it is asked.
+    let before = world.proxy.syncs();
+    within("sync of a verification", async {
+        while world.proxy.syncs() < before + 2 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    ada.does(json!({"do": "verify", "user": HOB, "device": device})).await;
+    let mut shown = String::new();
+    let code = ada.until("code", |event| event["type"] == "code").await;
+    within("question", async {
+        let mut bytes = [0; 1_024];
+        while !shown.contains("[y/N]") {
+            let count = stdout.read(&mut bytes).await.unwrap();
+            assert!(count > 0, "it ended: {shown}");
+            shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+    })
+    .await;
+    assert!(shown.contains(&format!("@ada:house.test ({})", ada.device)), "{shown}");
+    for name in code["pictures"].as_array().unwrap() {
+        // Some clients have other words for them, and colour them by a sign that is not seen.
+        assert!(shown.contains(name.as_str().unwrap().chars().next().unwrap()), "{name} in {shown}");
+    }
+    stdin.write_all(b"y\n").await.unwrap();
+    ada.until("end of it", |event| event["type"] == "verified").await;
+    let ended = within("end of hob matrix verify", verifying.wait()).await.unwrap();
+    assert!(ended.success());
+}
