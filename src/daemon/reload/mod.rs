@@ -199,7 +199,7 @@ impl Reloader {
 
     async fn round(&mut self, cause: ReloadCause, asking: Vec<Conversation>) {
         let begun = Instant::now();
-        let (outcome, is_known) = self.check_file(cause).await;
+        let (outcome, is_known) = Box::pin(self.check_file(cause)).await;
         match &outcome {
             ReloadOutcome::Refused(_) if is_known => tracing::debug!(?cause, "config.refused_still"),
             ReloadOutcome::Unchanged { .. } | ReloadOutcome::NoFile => tracing::debug!(?cause, "config.unchanged"),
@@ -230,7 +230,7 @@ impl Reloader {
     /// The file may have been written while Hob began. One that Hob could not begin with was told by the start itself.
     async fn look_first(&mut self) {
         if !self.is_refused() {
-            return self.round(ReloadCause::Time, Vec::new()).await;
+            return Box::pin(self.round(ReloadCause::Time, Vec::new())).await;
         }
         let Some(look) = self.config_reader() else { return };
         match self.read(&look).await {
@@ -238,7 +238,7 @@ impl Reloader {
                 let since = self.roots.started;
                 self.roots.standing.set_status(|standing| standing.refused = Some((since, why)));
             }
-            ReadOutcome::Good(_) => self.round(ReloadCause::Time, Vec::new()).await,
+            ReadOutcome::Good(_) => Box::pin(self.round(ReloadCause::Time, Vec::new())).await,
         }
     }
 
