@@ -9,8 +9,7 @@ use crate::world::{BOB, HOB, Person, World};
 async fn sent(ada: &mut Person, room: &str) -> usize {
     let all = ada.does(json!({"do": "messages", "room": room})).await;
     let own = |event: &&Value| {
-        event["sender"] == HOB && event["type"] == "m.room.encrypted"
-            || event["type"] == "m.room.message" && event["sender"] == HOB
+        event["sender"] == HOB && matches!(event["type"].as_str(), Some("m.room.encrypted" | "m.room.message"))
     };
     all.as_array().unwrap().iter().filter(own).count()
 }

@@ -111,6 +111,6 @@ mod tests {
         )
         .unwrap();
         let told: Vec<String> = config.validate().iter().map(|finding| finding.key.clone()).collect();
-        assert_eq!(told, ["homeserver", "user", "owner_user_ids[1]", "owner_user_ids[2]", "personas.kitchen"]);
+        assert_eq!(told, ["homeserver", "user", "owner_user_ids[2]", "owner_user_ids[3]", "personas.kitchen"]);
     }
 }

@@ -39,7 +39,14 @@ fn with_everything_on_it_has_no_problems() {
     let is_address = |line: &String| of_address.iter().any(|key| line.starts_with(key));
     // A destination is one place: here on Telegram. So is where Hob speaks by itself. A schedule looks by a command or at a page.
     // Answers are spoken by a server or a command: here by a server.
-    let others = ["slack_channel = ", "discord_channel = ", "to = ", "watch = ", "command = [\"/usr/local/bin/say-"];
+    let others = [
+        "slack_channel = ",
+        "discord_channel = ",
+        "matrix_room = ",
+        "to = ",
+        "watch = ",
+        "command = [\"/usr/local/bin/say-",
+    ];
     let is_elsewhere = |line: &String| others.iter().any(|key| line.starts_with(key));
     let text: String = example()
         .lines()

@@ -89,7 +89,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:3: telegram.token: is not a known key; did you mean `bot_token`?
-    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, speech, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, dav, mail, home_assistant, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, upkeep, delivery, daemon, telemetry
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, speech, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, matrix, matrix_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, dav, mail, home_assistant, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, upkeep, delivery, daemon, telemetry
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?

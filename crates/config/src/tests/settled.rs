@@ -167,6 +167,12 @@ fn channel(name: &str, section: &mut toml::Table) -> bool {
         }
         "discord" => discord(section),
         "discord_accounts" => section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut()).for_each(discord),
+        "matrix" => matrix(section),
+        "matrix_accounts" => {
+            let accounts = std::mem::take(section).into_iter().enumerate();
+            *section = accounts.map(|(index, (_, account))| (format!("x{index}"), account)).collect();
+            section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(matrix);
+        }
         "email" => email(section),
         "email_accounts" => {
             let accounts = std::mem::take(section).into_iter().enumerate();
@@ -176,6 +182,17 @@ fn channel(name: &str, section: &mut toml::Table) -> bool {
         _ => return false,
     }
     true
+}
+
+fn matrix(section: &mut toml::Table) {
+    for key in ["persona", "personas"] {
+        section.remove(key);
+    }
+    replace(section, "homeserver", "http://localhost:80");
+    replace(section, "user", "@hob:localhost");
+    for key in ["allowed_user_ids", "owner_user_ids", "admin_user_ids", "guest_user_ids"] {
+        replace_items(section, key, "@ada:localhost");
+    }
 }
 
 fn slack(section: &mut toml::Table) {
@@ -235,7 +252,7 @@ fn named(schedules: &mut [Toml]) {
 
 /// One place, and what belongs to it.
 fn destination(place: &mut toml::Table) {
-    ["slack_channel", "discord_channel"].iter().for_each(|key| drop(place.remove(*key)));
+    ["slack_channel", "discord_channel", "matrix_room"].iter().for_each(|key| drop(place.remove(*key)));
     place.entry("telegram_chat").or_insert_with(|| 7.into());
 }
 
@@ -371,6 +388,7 @@ fn people(section: &mut toml::Table) {
         person.insert("telegram_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
         person.insert("slack_user_ids".to_owned(), Toml::Array(vec![format!("U{index}").into()]));
         person.insert("discord_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
+        person.insert("matrix_user_ids".to_owned(), Toml::Array(vec![format!("@p{index}:example.org").into()]));
         person.insert("email_addresses".to_owned(), Toml::Array(vec![format!("p{index}@example.org").into()]));
         person.insert("terminal".to_owned(), (index == 0).into());
         person.insert("role".to_owned(), if index == 0 { "owner" } else { "guest" }.into());
