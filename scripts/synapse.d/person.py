@@ -79,6 +79,8 @@ class Person:
     async def device(self, event: nio.KeyVerificationEvent) -> None:
         """Goes through a comparison of codes, and says yes to whatever code it is."""
         if isinstance(event, nio.KeyVerificationAccept):
+            # Its key waits for the client's next round otherwise.
+            await self.client.send_to_device_messages()
             return
         if isinstance(event, nio.KeyVerificationKey):
             sas = self.client.key_verifications[event.transaction_id]

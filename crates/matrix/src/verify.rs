@@ -192,7 +192,8 @@ impl Verifier<'_> {
             let event = serde_json::from_str::<Value>(event.to_raw().json().get()).unwrap_or_default();
             let begins =
                 matches!(text(&event, "type"), Some("m.key.verification.request" | "m.key.verification.start"));
-            if begins && self.flow.is_none() {
+            // Whoever begins once more has given the first one up.
+            if begins {
                 self.begin(&event, text(&event["content"], "transaction_id"));
             }
         }
@@ -220,7 +221,7 @@ impl Verifier<'_> {
             return Ok(());
         };
         self.session.machine.receive_verification_event(&typed).await.map_err(MachineError::from)?;
-        if asks && self.flow.is_none() {
+        if asks {
             self.begin(&event, text(&event, "event_id"));
         }
         Ok(())
