@@ -2,7 +2,7 @@
 //!
 //! Never: a right. What a skill says widens nothing that a run may call, and one that was installed does nothing until
 //! somebody enabled it as it is.
-//! Start at [`library::Library`]; a folder is read by [`folder`], its `SKILL.md` by [`mod@format`].
+//! Start at [`library::Library`]; a folder is read by [`folder`], its `SKILL.md` by `format`.
 
 pub mod archive;
 pub mod draft;
