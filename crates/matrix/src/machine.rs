@@ -9,10 +9,12 @@ use matrix_sdk_crypto::types::requests::{
     AnyOutgoingRequest, OutgoingRequest, OutgoingVerificationRequest, ToDeviceRequest,
 };
 use matrix_sdk_crypto::{
-    CrossSigningBootstrapRequests, DecryptionSettings, EncryptionSettings, MegolmError, OlmError, TrustRequirement,
+    CrossSigningBootstrapRequests, DecryptionSettings, EncryptionSettings, EncryptionSyncChanges, MegolmError,
+    OlmError, TrustRequirement,
 };
 use ruma::api::client::keys::{get_keys, upload_signatures};
 use ruma::api::client::message::send_message_event;
+use ruma::api::client::sync::sync_events::v3::Response;
 use ruma::api::client::to_device::send_event_to_device;
 use ruma::events::MessageLikeEventContent as _;
 use ruma::serde::Raw;
@@ -56,6 +58,17 @@ pub(super) enum Opened {
 /// Reads from everybody: whose words count for what, the proof says.
 pub(super) fn reading() -> DecryptionSettings {
     DecryptionSettings { sender_device_trust_requirement: TrustRequirement::Untrusted }
+}
+
+/// What a sync says of keys. Its token is not among it: that is kept when all is handed in.
+pub(super) fn changes(answer: &Response) -> EncryptionSyncChanges<'_> {
+    EncryptionSyncChanges {
+        to_device_events: answer.to_device.events.clone(),
+        changed_devices: &answer.device_lists,
+        one_time_keys_counts: &answer.device_one_time_keys_count,
+        unused_fallback_keys: answer.device_unused_fallback_key_types.as_deref(),
+        next_batch_token: None,
+    }
 }
 
 impl Session {

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use matrix_sdk_crypto::EncryptionSyncChanges;
 use ruma::api::client::sync::sync_events::v3::{Filter, InvitedRoom, Request, Response};
 use ruma::{OwnedRoomId, RoomId};
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use crate::Matrix;
 use crate::call::CallError;
 use crate::convert::{self, Place, text};
 use crate::key_store::{KeyStoreError, Kind};
-use crate::machine::{MachineError, Opened, reading};
+use crate::machine::{MachineError, Opened, changes, reading};
 use crate::rooms::Room;
 use crate::session::{Session, SessionError};
 use crate::timeline;
@@ -281,15 +280,7 @@ async fn poll(session: &Session, since: Option<String>, wait: Duration) -> Resul
 
 /// The keys that came, kept before anything else is done.
 async fn take_keys(session: &Session, answer: &Response) -> Result<(), SyncError> {
-    let changes = EncryptionSyncChanges {
-        to_device_events: answer.to_device.events.clone(),
-        changed_devices: &answer.device_lists,
-        one_time_keys_counts: &answer.device_one_time_keys_count,
-        unused_fallback_keys: answer.device_unused_fallback_key_types.as_deref(),
-        // Hob's own token is kept later, when all is handed in.
-        next_batch_token: None,
-    };
-    session.machine.receive_sync_changes(changes, &reading()).await.map_err(MachineError::from)?;
+    session.machine.receive_sync_changes(changes(answer), &reading()).await.map_err(MachineError::from)?;
     let changed: Vec<&OwnedRoomId> =
         answer.rooms.join.iter().filter(|(_, room)| !room.state.is_empty()).map(|(id, _)| id).collect();
     for room in changed {

@@ -6,7 +6,7 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use matrix_sdk_crypto::{EncryptionSyncChanges, Sas, Verification, VerificationRequest};
+use matrix_sdk_crypto::{Sas, Verification, VerificationRequest};
 use ruma::api::client::sync::sync_events::v3::{Request, Response};
 use ruma::events::AnyMessageLikeEvent;
 use ruma::serde::Raw;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::call::CONNECT_MAX;
 use crate::convert::text;
-use crate::machine::{MachineError, Opened, reading};
+use crate::machine::{MachineError, Opened, changes, reading};
 use crate::session::{Session, SessionError};
 use crate::settings::Settings;
 use hob_core::domain::rng::Rng;
@@ -173,13 +173,6 @@ impl Verifier<'_> {
 
     /// What other devices said to this one.
     async fn devices(&mut self, answer: &Response) -> Result<(), VerifyError> {
-        let changes = EncryptionSyncChanges {
-            to_device_events: answer.to_device.events.clone(),
-            changed_devices: &answer.device_lists,
-            one_time_keys_counts: &answer.device_one_time_keys_count,
-            unused_fallback_keys: answer.device_unused_fallback_key_types.as_deref(),
-            next_batch_token: None,
-        };
         // Who it is must be known before what they say is understood.
         let senders =
             answer.to_device.events.iter().filter_map(|event| event.get_field::<OwnedUserId>("sender").ok().flatten());
@@ -187,12 +180,12 @@ impl Verifier<'_> {
         let machine = &self.session.machine;
         machine.update_tracked_users(senders.iter().map(Deref::deref)).await.map_err(MachineError::from)?;
         self.session.exchange_keys().await?;
-        let (events, _) = machine.receive_sync_changes(changes, &reading()).await.map_err(MachineError::from)?;
+        let (events, _) =
+            machine.receive_sync_changes(changes(answer), &reading()).await.map_err(MachineError::from)?;
         for event in events {
             let event = serde_json::from_str::<Value>(event.to_raw().json().get()).unwrap_or_default();
             let begins =
                 matches!(text(&event, "type"), Some("m.key.verification.request" | "m.key.verification.start"));
-            // Whoever begins once more has given the first one up.
             if begins {
                 self.begin(&event, text(&event["content"], "transaction_id"));
             }
@@ -227,8 +220,12 @@ impl Verifier<'_> {
         Ok(())
     }
 
+    /// Whoever begins once more has given the first one up; nobody else takes their place.
     fn begin(&mut self, event: &Value, id: Option<&str>) {
         let user = text(event, "sender").and_then(|sender| OwnedUserId::try_from(sender).ok());
-        self.flow = user.zip(id).map(|(user, id)| Flow { user, id: id.to_owned() });
+        let Some((user, id)) = user.zip(id) else { return };
+        if self.flow.as_ref().is_none_or(|flow| flow.user == user) {
+            self.flow = Some(Flow { user, id: id.to_owned() });
+        }
     }
 }
