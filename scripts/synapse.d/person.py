@@ -25,13 +25,20 @@ def checked(answer):
     return answer
 
 
+class Client(nio.AsyncClient):
+    """A client whose round of syncs goes on where a command has asked for the keys that it wanted to ask for."""
+
+    async def keys_query(self):
+        return await super().keys_query() if self.should_query_keys else None
+
+
 class Person:
     def __init__(self, address: str, name: str, folder: str):
         self.me = f"@{name}:house.test"
         config = nio.AsyncClientConfig(encryption_enabled=True, store_sync_tokens=False)
-        self.client = nio.AsyncClient(address, self.me, store_path=folder, config=config)
+        self.client = Client(address, self.me, store_path=folder, config=config)
         self.password = name
-        self.files = {}
+        self.begun = None
 
     async def begin(self) -> None:
         checked(await self.client.login(self.password, device_name="nio"))
@@ -89,7 +96,7 @@ class Person:
         elif isinstance(event, nio.KeyVerificationMac):
             sas = self.client.key_verifications[event.transaction_id]
             tell({"saw": {"type": "verified", "devices": sas.verified_devices}})
-        elif isinstance(event, nio.KeyVerificationCancel):
+        elif isinstance(event, nio.KeyVerificationCancel) and event.transaction_id == self.begun:
             tell({"saw": {"type": "cancelled", "why": event.reason}})
 
     async def do_room(self, invite, sealed=True, direct=False, name=None):
@@ -150,15 +157,27 @@ class Person:
         answer = checked(await self.client.room_messages(room, limit=200, direction=nio.MessageDirection.front))
         return [{"sender": event.sender, "id": event.event_id, "type": event.source.get("type")} for event in answer.chunk]
 
-    async def do_verify(self, user, device):
+    async def do_verify(self, user, device, is_closed=False):
+        """Begins to compare codes; a client that is closed then knows nothing of it any more."""
         known = self.client.device_store[user][device]
-        checked(await self.client.start_key_verification(known))
+        message = self.client.create_key_verification(known)
+        self.begun = message.content["transaction_id"]
+        checked(await self.client.to_device(message))
+        if is_closed:
+            self.client.key_verifications.clear()
         return None
 
     async def do_devices(self, user):
         self.client.olm.users_for_key_query.add(user)
         checked(await self.client.keys_query())
         return [device.id for device in self.client.device_store.active_user_devices(user)]
+
+    async def listen(self) -> None:
+        try:
+            await self.client.sync_forever(timeout=10_000)
+        except Exception as error:
+            # Who waits for something to be seen sees why it does not come.
+            tell({"saw": {"type": "deaf", "why": repr(error)}})
 
     async def commands(self) -> None:
         loop = asyncio.get_running_loop()
@@ -178,7 +197,7 @@ async def main() -> None:
     Path(folder).mkdir(parents=True, exist_ok=True)
     person = Person(address, name, folder)
     await person.begin()
-    sync = asyncio.create_task(person.client.sync_forever(timeout=10_000))
+    sync = asyncio.create_task(person.listen())
     await person.commands()
     sync.cancel()
     await person.client.close()

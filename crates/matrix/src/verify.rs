@@ -6,7 +6,7 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use matrix_sdk_crypto::{Sas, Verification, VerificationRequest};
+use matrix_sdk_crypto::{Sas, Verification};
 use ruma::api::client::sync::sync_events::v3::{Request, Response};
 use ruma::events::AnyMessageLikeEvent;
 use ruma::serde::Raw;
@@ -94,25 +94,30 @@ impl Verifier<'_> {
             self.listen().await?;
             let Some(flow) = &self.flow else { continue };
             let machine = &self.session.machine;
-            if let Some(request) = machine.get_verification_request(&flow.user, &flow.id) {
-                self.accept(&request).await?;
+            let request = machine.get_verification_request(&flow.user, &flow.id);
+            let sas = match machine.get_verification(&flow.user, &flow.id) {
+                Some(Verification::SasV1(sas)) => Some(sas),
+                _ => None,
+            };
+            let cancelled = sas.as_ref().and_then(|sas| sas.cancel_info());
+            match cancelled.or_else(|| request.as_ref()?.cancel_info()) {
+                // Whoever begins once more in the middle has both ended by this side, as the protocol has it. They may again.
+                Some(cancelled) if cancelled.cancelled_by_us() => {
+                    self.flow = None;
+                    continue;
+                }
+                Some(cancelled) => return Err(VerifyError::Cancelled(cancelled.reason().to_owned())),
+                None => {}
             }
-            let Some(Verification::SasV1(sas)) = machine.get_verification(&flow.user, &flow.id) else { continue };
-            if let Some(with) = self.step(&sas, is_same).await? {
+            if let Some(accepting) = request.and_then(|request| request.accept()) {
+                self.session.say_in_verification(accepting).await?;
+            }
+            if let Some(sas) = sas
+                && let Some(with) = self.step(&sas, is_same).await?
+            {
                 return Ok(with);
             }
         }
-    }
-
-    /// Says yes to a verification that somebody wants.
-    async fn accept(&self, request: &VerificationRequest) -> Result<(), VerifyError> {
-        if let Some(cancelled) = request.cancel_info() {
-            return Err(VerifyError::Cancelled(cancelled.reason().to_owned()));
-        }
-        if let Some(accepting) = request.accept() {
-            self.session.say_in_verification(accepting).await?;
-        }
-        Ok(())
     }
 
     /// Goes on as far as it can; at its end gives with whom it was.
@@ -122,9 +127,6 @@ impl Verifier<'_> {
         is_same: &mut (impl FnMut(&Code) -> bool + Send),
     ) -> Result<Option<String>, VerifyError> {
         let with = format!("{} ({})", sas.other_user_id(), sas.other_device_id());
-        if let Some(cancelled) = sas.cancel_info() {
-            return Err(VerifyError::Cancelled(cancelled.reason().to_owned()));
-        }
         if sas.is_done() {
             return Ok(Some(with));
         }
@@ -220,12 +222,11 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Whoever begins once more has given the first one up; nobody else takes their place.
+    /// Whoever came first is heard; nobody takes their place.
     fn begin(&mut self, event: &Value, id: Option<&str>) {
         let user = text(event, "sender").and_then(|sender| OwnedUserId::try_from(sender).ok());
-        let Some((user, id)) = user.zip(id) else { return };
-        if self.flow.as_ref().is_none_or(|flow| flow.user == user) {
-            self.flow = Some(Flow { user, id: id.to_owned() });
+        if let Some((user, id)) = user.zip(id) {
+            self.flow.get_or_insert(Flow { user, id: id.to_owned() });
         }
     }
 }
