@@ -9,6 +9,7 @@ use crate::cli::load_running_config;
 use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{runtime, show};
 use crate::daemon::DATABASE;
+use crate::daemon::triggers::how_to_own;
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock as _, SystemClock};
@@ -93,9 +94,7 @@ fn paired(pairing: &PendingPairing, role: Role) -> String {
 fn render(shown: &PairingOverview, is_running: bool) -> String {
     let mut lines = Vec::new();
     match (&shown.first_owner, is_running) {
-        (Some(code), true) => {
-            lines.push(format!("Nobody owns this Hob yet. Send `/pair {code}` to the bot to become its owner."))
-        }
+        (Some(code), true) => lines.push(format!("Nobody owns this Hob yet. {}", how_to_own(code))),
         (None, true) if shown.is_void => {
             lines.push("The owner's code was guessed wrong too often: restart Hob for another.".to_owned());
         }

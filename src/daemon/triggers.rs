@@ -137,16 +137,21 @@ pub(super) async fn owners(tx: &mut Tx, access: &AccessList) -> Result<Vec<(Stri
     Ok(owners)
 }
 
+/// What whoever is to own this Hob does with their code.
+pub fn how_to_own(code: &str) -> String {
+    format!("Send `/pair {code}` to the bot to become its owner; on Slack and Matrix, `!pair {code}`.")
+}
+
 /// While no owner is known, there is a code: its sender becomes the owner, and nobody by being first. It is told at the terminal,
 /// or by `hob pair`: whoever reads the log is not let in by it.
 pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> Result<(), StartError> {
     let code = Code::new(|| blueprint.rng.next_u64());
-    let is_served = blueprint.serves.is_configured() && blueprint.config.has_channel();
+    let is_served = blueprint.stays && blueprint.serves.is_configured() && blueprint.config.has_channel();
     let is_wanted = is_served && !router.config().access.has_owner();
     let first = code.clone();
     if router.store.write(async move |tx| pairing::codes::set_first_owner_code(tx, &first, is_wanted).await).await? {
         tracing::info!("Nobody owns this Hob yet. `hob pair` shows what to send to the bot to become its owner.");
-        terminal_notice::tell_terminal(&format!("Send `/pair {}` to the bot to become its owner.", code.shown()));
+        terminal_notice::tell_terminal(&how_to_own(&code.shown()));
     }
     Ok(())
 }
