@@ -28,6 +28,11 @@ const FEATURES: [(&str, bool); 9] = [
     ("keyring", cfg!(feature = "keyring")),
 ];
 
+/// Whether it was built with this platform or part.
+pub(super) fn is_built(feature: &str) -> bool {
+    FEATURES.contains(&(feature, true))
+}
+
 /// What `hob --version` says: the version, the commit that it was built from, and with what.
 static LONG: LazyLock<String> = LazyLock::new(|| {
     let features: Vec<&str> = FEATURES.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();

@@ -1,5 +1,6 @@
 //! Hob's own device: it stays, it says when its keys are gone, and somebody can vouch for it.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use hob_testkit::fake_model::Reply;
@@ -7,7 +8,7 @@ use hob_testkit::process::{hob, within};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::world::{HOB, World, said};
+use crate::world::{ADA, HOB, World, said};
 
 #[tokio::test]
 async fn f11_a_device_whose_keys_are_gone_says_so_and_a_new_one_takes_its_place() {
@@ -44,6 +45,28 @@ async fn f11_a_device_whose_keys_are_gone_says_so_and_a_new_one_takes_its_place(
     ada.says(&room, "are you there?").await;
     ada.hears(&room, "Here again.").await;
     world.house.nothing_refused();
+}
+
+#[tokio::test]
+async fn f11_a_script_sets_matrix_up_and_a_mistyped_address_is_made_good() {
+    let world = World::new("").await;
+    let home = tempfile::tempdir().unwrap();
+    let password = home.path().join("password");
+    std::fs::write(&password, "hob\n").unwrap();
+    std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let sets_up = async |homeserver: &str| {
+        let mut command =
+            hob(home.path(), &["init", "--non-interactive", "--provider", "offline", "--service", "none"]);
+        command.args(["--matrix-homeserver", homeserver, "--matrix-user", HOB, "--owner-matrix-id", ADA, "--yes"]);
+        command.arg("--matrix-password-file").arg(&password);
+        let output = within("end of hob init", command.output()).await.unwrap();
+        (output.status.success(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (is_set_up, told) = sets_up(&format!("{}/nothing-here", world.proxy.address)).await;
+    assert!(!is_set_up && told.contains("Matrix: "), "{told}");
+    let (is_set_up, told) = sets_up(&world.proxy.address).await;
+    assert!(is_set_up && told.contains(&format!("Matrix: connected as {HOB}.")), "{told}");
+    assert!(world.proxy.asked("/keys/device_signing/upload") > 0);
 }
 
 #[tokio::test]

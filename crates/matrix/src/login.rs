@@ -97,13 +97,16 @@ impl Login {
 
     /// The kept login, or a new device's: it has no token before it was asked for.
     pub(super) async fn open(settings: &Settings, rng: &dyn Rng) -> Result<Self, LoginError> {
-        if let Some(login) = Self::read(settings).await? {
-            if login.homeserver != settings.homeserver.as_str() || login.user != settings.user {
-                return Err(LoginError::Another { user: login.user, homeserver: login.homeserver });
+        let (homeserver, user) = (settings.homeserver.to_string(), settings.user.clone());
+        let login = match Self::read(settings).await? {
+            Some(login) if login.homeserver == homeserver && login.user == user => return Ok(login),
+            Some(Self { user, homeserver, access_token: Some(_), .. }) => {
+                return Err(LoginError::Another { user, homeserver });
             }
-            return Ok(login);
-        }
-        let login = Self::fresh(settings, rng);
+            // No server has let it in: the name or the address was mistyped.
+            Some(login) => Self { homeserver, user, ..login },
+            None => Self::fresh(settings, rng),
+        };
         login.keep(settings).await?;
         Ok(login)
     }

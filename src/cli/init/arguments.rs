@@ -46,6 +46,18 @@ pub struct InitArguments {
     /// The owner's user id on Discord
     #[arg(long, value_name = "ID", requires = "discord_token_file")]
     pub(super) owner_discord_id: Vec<i64>,
+    /// Hob's user id on Matrix, `@hob:example.org`
+    #[arg(long, value_name = "ID", requires = "non_interactive")]
+    pub(super) matrix_user: Option<String>,
+    /// The address of its homeserver
+    #[arg(long, value_name = "URL", requires = "matrix_user")]
+    pub(super) matrix_homeserver: Option<String>,
+    /// A file with its password
+    #[arg(long, value_name = "FILE", requires = "matrix_user")]
+    pub(super) matrix_password_file: Option<PathBuf>,
+    /// The owner's user id on Matrix
+    #[arg(long, value_name = "ID", requires = "matrix_user")]
+    pub(super) owner_matrix_id: Vec<String>,
     /// Hob's mail address
     #[arg(long, value_name = "ADDRESS", requires = "non_interactive")]
     pub(super) email_address: Option<String>,

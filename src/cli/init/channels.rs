@@ -184,7 +184,7 @@ fn store_secrets(setup: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result
             FieldKind::Secret { variable, file } => {
                 let what = match entry.field.key {
                     "slack.app_token" => "the app token",
-                    "email.imap_password" => "the password",
+                    "email.imap_password" | "matrix.password" => "the password",
                     _ => "the token",
                 };
                 secret_place::ask(setup, what, &NamedSecret { variable, file, secret: &entry.said })?

@@ -45,7 +45,7 @@ pub(super) enum FieldKind {
 }
 
 /// All of them, in the order in which they are offered.
-pub(super) const GUIDES: [ChannelGuide; 4] = [TELEGRAM, SLACK, DISCORD, EMAIL];
+pub(super) const GUIDES: [ChannelGuide; 5] = [TELEGRAM, SLACK, DISCORD, MATRIX, EMAIL];
 
 const TELEGRAM: ChannelGuide = ChannelGuide {
     channel: ChannelKind::Telegram,
@@ -95,6 +95,27 @@ const DISCORD: ChannelGuide = ChannelGuide {
         ask: "The bot's token",
         what: FieldKind::Secret { variable: "DISCORD_BOT_TOKEN", file: "discord-bot-token" },
     }],
+};
+
+const MATRIX: ChannelGuide = ChannelGuide {
+    channel: ChannelKind::Matrix,
+    title: "Matrix",
+    section: "matrix",
+    steps: "  1. Make an account for Hob on your homeserver, as for a person, with a password. Use it nowhere else.\n  \
+            2. The homeserver's address is what your client calls the server URL. docs/matrix.md has the rest.",
+    fields: &[
+        GuideField {
+            key: "matrix.homeserver",
+            ask: "The homeserver, https://…",
+            what: FieldKind::Text { usual: None },
+        },
+        GuideField { key: "matrix.user", ask: "Hob's user id, @hob:…", what: FieldKind::Text { usual: None } },
+        GuideField {
+            key: "matrix.password",
+            ask: "The account's password",
+            what: FieldKind::Secret { variable: "MATRIX_PASSWORD", file: "matrix-password" },
+        },
+    ],
 };
 
 const EMAIL: ChannelGuide = ChannelGuide {
@@ -153,11 +174,10 @@ impl ChannelGuide {
             ChannelKind::Discord => format!(
                 "In Discord, click {called} among the members of your server, choose Message, and send:\n\n    /pair {code}"
             ),
-            ChannelKind::Matrix
-            | ChannelKind::Email
-            | ChannelKind::Web
-            | ChannelKind::Terminal
-            | ChannelKind::Event => {
+            ChannelKind::Matrix => {
+                format!("In your Matrix client, start a chat with {called}, and send it:\n\n    !pair {code}")
+            }
+            ChannelKind::Email | ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => {
                 format!("From your own address, write Hob a letter ({called}): any words. It answers.")
             }
         }

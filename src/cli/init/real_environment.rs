@@ -19,7 +19,7 @@ use crate::cli::init::phone::is_of_a_home;
 use crate::cli::init::save::ConfigDraft;
 use crate::cli::init::setup_environment::{OwnerOutcome, Service, SetupEnvironment, SetupTrouble, TrialTurn};
 use crate::cli::next_step::{refusal, refuse};
-use crate::cli::{service, web};
+use crate::cli::{service, version, web};
 use crate::daemon::error::StartError;
 use crate::daemon::models::{ModelSources, OLLAMA, offered};
 use crate::daemon::upkeep::disk::SystemSpace;
@@ -167,6 +167,10 @@ fn single_channel_config(config: &Config, channel: Option<ChannelKind>) -> Confi
 }
 
 impl SetupEnvironment for RealEnvironment {
+    fn is_built(&self, section: &str) -> bool {
+        version::is_built(section)
+    }
+
     fn ollama(&mut self) -> Result<Option<String>, SetupError> {
         let named = self.environment.text("OLLAMA_HOST").and_then(OllamaAddress::parse);
         match named.or_else(|| OllamaAddress::parse(OLLAMA)) {

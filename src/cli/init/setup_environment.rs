@@ -71,6 +71,9 @@ impl Service {
 
 /// Everything outside. What takes long ends with [`SetupError::Left`] when the person presses Ctrl-C.
 pub(super) trait SetupEnvironment {
+    /// Whether this Hob was built with the platform of this section.
+    fn is_built(&self, section: &str) -> bool;
+
     /// The model of an Ollama on this machine, if one answers.
     fn ollama(&mut self) -> Result<Option<String>, SetupError>;
 

@@ -7,7 +7,7 @@ use crate::cli::init::context::SetupContext;
 use crate::cli::init::guides::{ChannelGuide, GUIDES};
 use crate::cli::init::providers::ProviderInfo;
 use crate::cli::init::save::{ConfigDraft, SetupProgress};
-use crate::cli::init::setup_environment::Service;
+use crate::cli::init::setup_environment::{Service, SetupEnvironment};
 use crate::cli::init::{channels, model, phone};
 use hob_config::change::Edit;
 use hob_core::domain::inbound::ChannelKind;
@@ -41,8 +41,8 @@ pub(super) enum StepState {
 
 impl Step {
     /// All of them, in order.
-    pub(super) fn all() -> Vec<Self> {
-        let channels = GUIDES.iter().map(Self::Channel);
+    fn all(environment: &dyn SetupEnvironment) -> Vec<Self> {
+        let channels = GUIDES.iter().filter(|guide| environment.is_built(guide.section)).map(Self::Channel);
         [Self::Model, Self::Turn].into_iter().chain(channels).chain([Self::Phone, Self::Service]).collect()
     }
 
@@ -221,7 +221,7 @@ fn paired(setup: &mut SetupContext<'_>) -> Result<BTreeSet<ChannelKind>, SetupEr
 fn states(setup: &mut SetupContext<'_>) -> Result<Vec<(Step, StepState)>, SetupError> {
     let paired = paired(setup)?;
     let state = |step: Step| (step, step.state(&setup.draft, &setup.progress, &paired));
-    Ok(Step::all().into_iter().map(state).collect())
+    Ok(Step::all(&*setup.environment).into_iter().map(state).collect())
 }
 
 /// How Hob is started from now on.

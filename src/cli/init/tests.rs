@@ -67,6 +67,8 @@ struct FakeEnvironment {
     connected: Option<ChannelKind>,
     owners: BTreeSet<ChannelKind>,
     served: Vec<Service>,
+    /// Whether it is built with Matrix.
+    has_matrix: bool,
 }
 
 impl Default for FakeEnvironment {
@@ -81,6 +83,7 @@ impl Default for FakeEnvironment {
             connected: None,
             owners: BTreeSet::new(),
             served: Vec::new(),
+            has_matrix: false,
         }
     }
 }
@@ -101,6 +104,10 @@ fn turn() -> TrialTurn {
 }
 
 impl SetupEnvironment for FakeEnvironment {
+    fn is_built(&self, section: &str) -> bool {
+        section != "matrix" || self.has_matrix
+    }
+
     fn ollama(&mut self) -> Result<Option<String>, SetupError> {
         Ok(self.ollama.map(str::to_owned))
     }
@@ -283,6 +290,36 @@ fn a_household_is_set_up_from_end_to_end() {
     every_hours = 24
     "#);
     assert_eq!(home.environment.served, [Service::User]);
+}
+
+#[test]
+fn f11_matrix_is_offered_where_it_is_built_in() {
+    let mut home = Harness::new(FakeEnvironment { has_matrix: true, ..FakeEnvironment::default() });
+    let mut lines = model_lines();
+    lines.extend([
+        "2",
+        "2",
+        "2",
+        "1",
+        "https://house.test",
+        "@hob:house.test",
+        "secret",
+        in_the_config(),
+        "2",
+        "2",
+        "3",
+        "",
+    ]);
+    let seen = home.types(&lines);
+    let asked = seen.split_once("\nMatrix:\n").unwrap().1.split_once("\nE-mail:\n").unwrap().0;
+    insta::assert_snapshot!("matrix", plain(asked));
+    assert!(
+        home.text().contains(
+            "[matrix]\nhomeserver = \"https://house.test\"\nuser = \"@hob:house.test\"\npassword = \"secret\""
+        ),
+        "{}",
+        home.text()
+    );
 }
 
 /// Without the question where a secret is kept: what is offered there depends on what the config can name.

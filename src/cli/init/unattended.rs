@@ -90,6 +90,16 @@ fn missing(arguments: &InitArguments, draft: &ConfigDraft) -> Vec<String> {
         (None, Some(_)) => need("--slack-bot-token-file FILE, as Slack wants both tokens"),
         (Some(_), Some(_)) | (None, None) => {}
     }
+    if arguments.matrix_user.is_some() {
+        let parts = [
+            ("--matrix-homeserver URL", arguments.matrix_homeserver.is_some()),
+            ("--matrix-password-file FILE", arguments.matrix_password_file.is_some()),
+        ];
+        parts
+            .iter()
+            .filter(|(_, there)| !there)
+            .for_each(|(flag, _)| need(&format!("{flag}, for the account on Matrix")));
+    }
     if arguments.email_address.is_some() {
         let parts = [
             ("--email-password-file FILE", arguments.email_password_file.is_some()),
@@ -111,6 +121,7 @@ fn conflicting_sections(arguments: &InitArguments, config: &Config) -> Vec<&'sta
         ("[telegram]", arguments.telegram_token_file.is_some() && config.telegram.is_some()),
         ("[slack]", arguments.slack_bot_token_file.is_some() && config.slack.is_some()),
         ("[discord]", arguments.discord_token_file.is_some() && config.discord.is_some()),
+        ("[matrix]", arguments.matrix_user.is_some() && config.matrix.is_some()),
         ("[email]", arguments.email_address.is_some() && config.email.is_some()),
     ];
     all.into_iter().filter(|(_, taken)| *taken).map(|(section, _)| section).collect()
@@ -179,6 +190,19 @@ fn section(guide: &ChannelGuide, arguments: &InitArguments) -> anyhow::Result<Op
                 edits.push(numbers("discord.owner_user_ids", &arguments.owner_discord_id));
             }
         }
+        ChannelKind::Matrix => {
+            let InitArguments { matrix_user, matrix_homeserver, matrix_password_file, .. } = arguments;
+            let (Some(user), Some(homeserver), Some(file)) = (matrix_user, matrix_homeserver, matrix_password_file)
+            else {
+                return Ok(None);
+            };
+            edits.push(Edit::set_value("matrix.homeserver", homeserver.as_str()));
+            edits.push(Edit::set_value("matrix.user", user.as_str()));
+            edits.push(secret("matrix.password", file)?);
+            if !arguments.owner_matrix_id.is_empty() {
+                edits.push(texts("matrix.owner_user_ids", &arguments.owner_matrix_id));
+            }
+        }
         ChannelKind::Email => {
             let InitArguments { email_address, email_password_file, imap_host, smtp_host, owner_email, .. } = arguments;
             let (Some(address), Some(file), Some(imap), Some(smtp)) =
@@ -192,7 +216,7 @@ fn section(guide: &ChannelGuide, arguments: &InitArguments) -> anyhow::Result<Op
             edits.extend([secret("email.imap_password", file)?, Edit::set_value("email.verify", true)]);
             edits.push(texts("email.owner_addresses", owner_email));
         }
-        ChannelKind::Matrix | ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => return Ok(None),
+        ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => return Ok(None),
     }
     edits.extend(guide.api_url(&arguments.given).map(|(key, url)| Edit::set_value(key, url)));
     Ok(Some(edits))
