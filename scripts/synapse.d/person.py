@@ -39,6 +39,7 @@ class Person:
         self.client = Client(address, self.me, store_path=folder, config=config)
         self.password = name
         self.begun = None
+        self.is_forged = False
 
     async def begin(self) -> None:
         checked(await self.client.login(self.password, device_name="nio"))
@@ -92,12 +93,22 @@ class Person:
         if isinstance(event, nio.KeyVerificationKey):
             sas = self.client.key_verifications[event.transaction_id]
             tell({"saw": {"type": "code", "pictures": [picture for picture, _ in sas.get_emoji()]}})
-            checked(await self.client.confirm_short_auth_string(event.transaction_id))
+            if self.is_forged:
+                await self.forge(sas)
+            else:
+                checked(await self.client.confirm_short_auth_string(event.transaction_id))
         elif isinstance(event, nio.KeyVerificationMac):
             sas = self.client.key_verifications[event.transaction_id]
             tell({"saw": {"type": "verified", "devices": sas.verified_devices}})
         elif isinstance(event, nio.KeyVerificationCancel) and event.transaction_id == self.begun:
             tell({"saw": {"type": "cancelled", "why": event.reason}})
+
+    async def forge(self, sas) -> None:
+        """Says yes with a code over a key that is not this device's, as whoever sits between two would."""
+        device, mac = sas.other_olm_device, {f"ed25519:{self.client.device_id}": "AAAA"}
+        content = {"transaction_id": sas.transaction_id, "mac": mac, "keys": "AAAA"}
+        message = nio.ToDeviceMessage("m.key.verification.mac", device.user_id, device.id, content)
+        checked(await self.client.to_device(message))
 
     async def do_room(self, invite, sealed=True, direct=False, name=None):
         state = []
@@ -157,8 +168,9 @@ class Person:
         answer = checked(await self.client.room_messages(room, limit=200, direction=nio.MessageDirection.front))
         return [{"sender": event.sender, "id": event.event_id, "type": event.source.get("type")} for event in answer.chunk]
 
-    async def do_verify(self, user, device, is_closed=False):
+    async def do_verify(self, user, device, is_closed=False, is_forged=False):
         """Begins to compare codes; a client that is closed then knows nothing of it any more."""
+        self.is_forged = is_forged
         known = self.client.device_store[user][device]
         message = self.client.create_key_verification(known)
         self.begun = message.content["transaction_id"]

@@ -1,14 +1,16 @@
 //! Hob's own device: it stays, it says when its keys are gone, and somebody can vouch for it.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 use std::time::Duration;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::process::{hob, within};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Child;
 
-use crate::world::{ADA, HOB, World, said};
+use crate::world::{ADA, HOB, Person, World, said};
 
 #[tokio::test]
 async fn f11_a_device_whose_keys_are_gone_says_so_and_a_new_one_takes_its_place() {
@@ -87,8 +89,52 @@ async fn f11_a_message_without_a_key_is_told_of_once() {
     world.house.nothing_refused();
 }
 
-#[tokio::test]
-async fn f11_hob_signs_its_device_and_somebody_vouches_for_it_by_a_code() {
+/// `hob matrix verify` at work.
+struct Verifying {
+    child: Child,
+    /// What it has printed.
+    shown: String,
+}
+
+impl Verifying {
+    /// It listens once this is done: nobody is heard before.
+    async fn begin(world: &World) -> Self {
+        let before = world.proxy.syncs();
+        let mut command = hob(world.house.home.path(), &["matrix", "verify"]);
+        let child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        within("sync of a verification", async {
+            while world.proxy.syncs() < before + 2 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        Self { child, shown: String::new() }
+    }
+
+    /// Until it asks whether the codes are the same.
+    async fn until_asked(&mut self) {
+        let stdout = self.child.stdout.as_mut().unwrap();
+        within("question", async {
+            let mut bytes = [0; 1_024];
+            while !self.shown.contains("[y/N]") {
+                let count = stdout.read(&mut bytes).await.unwrap();
+                assert!(count > 0, "it ended: {}", self.shown);
+                self.shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        })
+        .await;
+    }
+
+    /// The codes are the same. Gives how it ended, and what it said to standard error.
+    async fn says_yes(mut self) -> (bool, String) {
+        self.child.stdin.as_mut().unwrap().write_all(b"y\n").await.unwrap();
+        let ended = within("end of hob matrix verify", self.child.wait_with_output()).await.unwrap();
+        (ended.status.success(), String::from_utf8(ended.stderr).unwrap())
+    }
+}
+
+/// A world whose Hob has been there and is stopped; somebody whose client knows its device; that device.
+async fn stopped() -> (World, Person, String) {
     let mut world = World::new("").await;
     world.start().await;
     let device = world.login()["device"].as_str().unwrap().to_owned();
@@ -97,42 +143,39 @@ async fn f11_hob_signs_its_device_and_somebody_vouches_for_it_by_a_code() {
     assert_eq!(world.proxy.asked("/keys/signatures/upload"), 1);
     assert!(world.house.stop().await.success());
     let mut ada = world.person("ada").await;
-    let mut command = hob(world.house.home.path(), &["matrix", "verify"]);
-    let mut verifying = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    let (mut stdin, mut stdout) = (verifying.stdin.take().unwrap(), verifying.stdout.take().unwrap());
-    let known = ada.does(json!({"do": "devices", "user": HOB})).await;
-    assert_eq!(known, json!([device]));
-    // It must listen before it is asked.
-    let before = world.proxy.syncs();
-    within("sync of a verification", async {
-        while world.proxy.syncs() < before + 2 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    assert_eq!(ada.does(json!({"do": "devices", "user": HOB})).await, json!([device]));
+    (world, ada, device)
+}
+
+#[tokio::test]
+async fn f11_hob_signs_its_device_and_somebody_vouches_for_it_by_a_code() {
+    let (world, mut ada, device) = stopped().await;
+    let mut verifying = Verifying::begin(&world).await;
     // Whoever closes their client in the middle and begins once more has both ended. They may begin a third time.
     ada.does(json!({"do": "verify", "user": HOB, "device": device, "is_closed": true})).await;
     ada.does(json!({"do": "verify", "user": HOB, "device": device})).await;
     ada.until("end of the second", |event| event["type"] == "cancelled").await;
     ada.does(json!({"do": "verify", "user": HOB, "device": device})).await;
     let code = ada.until("code", |event| event["type"] == "code").await;
-    let mut shown = String::new();
-    within("question", async {
-        let mut bytes = [0; 1_024];
-        while !shown.contains("[y/N]") {
-            let count = stdout.read(&mut bytes).await.unwrap();
-            assert!(count > 0, "it ended: {shown}");
-            shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
-        }
-    })
-    .await;
+    verifying.until_asked().await;
+    let shown = &verifying.shown;
     assert!(shown.contains(&format!("@ada:house.test ({})", ada.device)), "{shown}");
     for name in code["pictures"].as_array().unwrap() {
         // Some clients have other words for them, and colour them by a sign that is not seen.
         assert!(shown.contains(name.as_str().unwrap().chars().next().unwrap()), "{name} in {shown}");
     }
-    stdin.write_all(b"y\n").await.unwrap();
+    let (is_verified, told) = verifying.says_yes().await;
     ada.until("end of it", |event| event["type"] == "verified").await;
-    let ended = within("end of hob matrix verify", verifying.wait()).await.unwrap();
-    assert!(ended.success());
+    assert!(is_verified, "{told}");
+}
+
+#[tokio::test]
+async fn f11_who_vouches_for_a_key_that_is_not_theirs_is_not_verified() {
+    let (world, mut ada, device) = stopped().await;
+    let mut verifying = Verifying::begin(&world).await;
+    ada.does(json!({"do": "verify", "user": HOB, "device": device, "is_forged": true})).await;
+    ada.until("code", |event| event["type"] == "code").await;
+    verifying.until_asked().await;
+    let (is_verified, told) = verifying.says_yes().await;
+    assert!(!is_verified && told.contains("it was ended, and nobody is verified"), "{told}");
 }

@@ -103,8 +103,11 @@ impl Login {
             Some(Self { user, homeserver, access_token: Some(_), .. }) => {
                 return Err(LoginError::Another { user, homeserver });
             }
-            // No server has let it in: the name or the address was mistyped.
-            Some(login) => Self { homeserver, user, ..login },
+            // No server has let it in: the name or the address was mistyped. The keys of one account are not another's.
+            Some(login) => {
+                let replaces_identity = login.replaces_identity && login.user == user;
+                Self { homeserver, user, replaces_identity, ..login }
+            }
             None => Self::fresh(settings, rng),
         };
         login.keep(settings).await?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use matrix_sdk_crypto::{Sas, Verification};
 use ruma::api::client::sync::sync_events::v3::{Request, Response};
 use ruma::events::AnyMessageLikeEvent;
+use ruma::events::key::verification::cancel::CancelCode;
 use ruma::serde::Raw;
 use ruma::{OwnedUserId, RoomId};
 use serde_json::Value;
@@ -42,7 +43,7 @@ pub enum VerifyError {
     Account(String),
     #[error("it was not the same code: nobody is verified")]
     Differs,
-    #[error("the other side ended it: {0}")]
+    #[error("it was ended, and nobody is verified: {0}")]
     Cancelled(String),
     #[error("nobody began a verification, or ended one, in ten minutes")]
     Nobody,
@@ -95,19 +96,16 @@ impl Verifier<'_> {
             let Some(flow) = &self.flow else { continue };
             let machine = &self.session.machine;
             let request = machine.get_verification_request(&flow.user, &flow.id);
-            let sas = match machine.get_verification(&flow.user, &flow.id) {
-                Some(Verification::SasV1(sas)) => Some(sas),
-                _ => None,
-            };
-            let cancelled = sas.as_ref().and_then(|sas| sas.cancel_info());
-            match cancelled.or_else(|| request.as_ref()?.cancel_info()) {
+            let sas = machine.get_verification(&flow.user, &flow.id).and_then(Verification::sas_v1);
+            let ended = sas.as_ref().and_then(|sas| sas.cancel_info()).or_else(|| request.as_ref()?.cancel_info());
+            if let Some(ended) = ended {
                 // Whoever begins once more in the middle has both ended by this side, as the protocol has it. They may again.
-                Some(cancelled) if cancelled.cancelled_by_us() => {
+                // Whatever else ends it here is a code or a key that does not fit.
+                if ended.cancelled_by_us() && *ended.cancel_code() == CancelCode::User {
                     self.flow = None;
                     continue;
                 }
-                Some(cancelled) => return Err(VerifyError::Cancelled(cancelled.reason().to_owned())),
-                None => {}
+                return Err(VerifyError::Cancelled(ended.reason().to_owned()));
             }
             if let Some(accepting) = request.and_then(|request| request.accept()) {
                 self.session.say_in_verification(accepting).await?;
