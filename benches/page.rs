@@ -15,7 +15,7 @@ use futures::future::join_all;
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_http::direct_client;
 use hob_store::Store;
-use hob_testkit::fake_model::{Asked, FakeModel, Reply};
+use hob_testkit::fake_model::{FakeModel, ReceivedRequest, Reply};
 use hob_testkit::fake_telegram::FakeTelegram;
 use reqwest::Client;
 use sqlx::Executor;
@@ -61,7 +61,7 @@ const VIEWS: [&str; 22] = [
     "/api/operations/log",
 ];
 
-struct House {
+struct Harness {
     telegram: FakeTelegram,
     model: FakeModel,
     home: PathBuf,
@@ -71,17 +71,17 @@ struct House {
     hob: Option<Child>,
 }
 
-impl Drop for House {
+impl Drop for Harness {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-impl House {
+impl Harness {
     async fn new(home: &Path) -> Self {
         std::fs::create_dir_all(home).unwrap();
         let (telegram, model) = (FakeTelegram::start().await, FakeModel::start().await);
-        model.forget().otherwise(|asked: &Asked| {
+        model.forget().otherwise(|asked: &ReceivedRequest| {
             Reply::text(&format!("answer {}", asked.last_user().lines().last().unwrap_or_default()))
         });
         (1..=PEOPLE).for_each(|person| telegram.person(person));
@@ -100,11 +100,11 @@ impl House {
         std::fs::write(home.join("config.toml"), text).unwrap();
         let client = direct_client(Duration::from_secs(120)).unwrap();
         let root = format!("http://{root}");
-        let mut house = Self { telegram, model, home: home.to_owned(), root, client, key: String::new(), hob: None };
-        house.start().await;
-        let told = house.command(&["web", "token", "add", "bench"]).output().unwrap();
-        house.key = String::from_utf8(told.stdout).unwrap().lines().next().unwrap().to_owned();
-        house
+        let mut harness = Self { telegram, model, home: home.to_owned(), root, client, key: String::new(), hob: None };
+        harness.start().await;
+        let told = harness.command(&["web", "token", "add", "bench"]).output().unwrap();
+        harness.key = String::from_utf8(told.stdout).unwrap().lines().next().unwrap().to_owned();
+        harness
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -168,17 +168,17 @@ impl House {
 
     /// Opens a page: its stream, and a view that it draws anew from time to time.
     fn open(self: &Arc<Self>, pages: &mut JoinSet<()>, number: usize) {
-        let house = Arc::clone(self);
+        let harness = Arc::clone(self);
         pages.spawn(async move {
-            let path = format!("{}/api/chats/page-{number}/events", house.root);
-            let stream = house.client.get(path).bearer_auth(&house.key).send().await.unwrap();
+            let path = format!("{}/api/chats/page-{number}/events", harness.root);
+            let stream = harness.client.get(path).bearer_auth(&harness.key).send().await.unwrap();
             assert!(stream.status().is_success(), "{}", stream.status());
             let mut stream = stream.bytes_stream();
             let mut often = tokio::time::interval(Duration::from_secs(2));
             loop {
                 tokio::select! {
                     piece = stream.next() => assert!(piece.is_some(), "the stream ended"),
-                    _ = often.tick() => drop(house.fetch(VIEWS[number % VIEWS.len()]).await),
+                    _ = often.tick() => drop(harness.fetch(VIEWS[number % VIEWS.len()]).await),
                 }
             }
         });
@@ -186,38 +186,38 @@ impl House {
 }
 
 async fn watched(directory: &Path) {
-    let house = Arc::new(House::new(&directory.join("watched")).await);
-    house.turns(Duration::from_secs(3), 0).await;
+    let harness = Arc::new(Harness::new(&directory.join("watched")).await);
+    harness.turns(Duration::from_secs(3), 0).await;
     let (mut without, mut with) = (0, 0);
     for round in 1..=ROUNDS {
-        without += house.turns(STRETCH, round * 2).await;
+        without += harness.turns(STRETCH, round * 2).await;
         let mut pages = JoinSet::new();
-        (0..PAGES).for_each(|number| house.open(&mut pages, number));
-        with += house.turns(STRETCH, round * 2 + 1).await;
+        (0..PAGES).for_each(|number| harness.open(&mut pages, number));
+        with += harness.turns(STRETCH, round * 2 + 1).await;
         pages.shutdown().await;
     }
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     let ratio = with as f64 / without as f64;
     println!("{PEOPLE} sessions talk, turns with {PAGES} pages open and with none: {with} {without}, {ratio:.3}");
     for path in ["/", "/app/main.js", "/app/hob.css", "/api/visit"] {
-        house.tell(path).await;
+        harness.tell(path).await;
     }
 }
 
 /// A run of a thousand events, then a million messages around it.
 async fn large(directory: &Path) {
-    let mut house = House::new(&directory.join("large")).await;
+    let mut harness = Harness::new(&directory.join("large")).await;
     for call in 0..CALLS {
-        house.model.reply(Reply::call("recall", &format!(r#"{{"query":"word {call}"}}"#)));
+        harness.model.reply(Reply::call("recall", &format!(r#"{{"query":"word {call}"}}"#)));
     }
-    house.model.reply(Reply::text("That was long."));
-    house.telegram.say(1, "Look for everything.");
-    house.telegram.shown(1, |message| message.text == "That was long.").await;
-    house.stop();
-    fill(&house.home.join("data/hob.db")).await;
-    house.start().await;
+    harness.model.reply(Reply::text("That was long."));
+    harness.telegram.say(1, "Look for everything.");
+    harness.telegram.shown(1, |message| message.text == "That was long.").await;
+    harness.stop();
+    fill(&harness.home.join("data/hob.db")).await;
+    harness.start().await;
     for path in VIEWS {
-        house.tell(path).await;
+        harness.tell(path).await;
     }
 }
 

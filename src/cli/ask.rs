@@ -25,7 +25,7 @@ pub struct AskArguments {
     /// The question
     #[arg(required = true, value_name = "QUESTION")]
     pub question: Vec<String>,
-    /// Ask it in a conversation of its own, beside the usual one
+    /// Ask it in a new conversation instead of the usual one
     #[arg(long)]
     pub new: bool,
     /// Print JSON

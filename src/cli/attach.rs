@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::{mpsc, watch};
 
 use crate::cli::next_step::refuse;
-use crate::daemon::terminal_windows::{WindowDesk, WindowFrame, WindowMessage};
+use crate::daemon::terminal_windows::{WindowFrame, WindowMessage, WindowService};
 use hob_console::screen::Console;
 use hob_console::{SessionIdle, place, read_attachment};
 use hob_core::domain::channel::{Channel as _, Intake, IntakeError, UpdateOutcome};
@@ -37,7 +37,7 @@ enum WindowLink {
     /// The socket in its data directory.
     Socket(PathBuf),
     /// It is in this process.
-    Here(WindowDesk),
+    Here(WindowService),
 }
 
 /// A window that is open.
@@ -76,9 +76,9 @@ pub(super) fn open(data_dir: &Path, chat: &str) -> anyhow::Result<Option<Attache
 }
 
 /// Opens a window onto a conversation of the Hob in this process.
-pub(super) async fn open_here(desk: WindowDesk, chat: &str) -> AttachedWindow {
-    let frames = desk.open(chat).await;
-    AttachedWindow::new(WindowLink::Here(desk), chat, frames)
+pub(super) async fn open_here(window_service: WindowService, chat: &str) -> AttachedWindow {
+    let frames = window_service.open(chat).await;
+    AttachedWindow::new(WindowLink::Here(window_service), chat, frames)
 }
 
 /// The next frame; none: Hob is gone.
@@ -146,7 +146,9 @@ impl AttachedWindow {
 
     async fn say(&self, said: WindowMessage) -> Result<UpdateOutcome, String> {
         let data_dir = match &self.link {
-            WindowLink::Here(desk) => return desk.say(&self.chat, said).await.map_err(|error| error.to_string()),
+            WindowLink::Here(window_service) => {
+                return window_service.say(&self.chat, said).await.map_err(|error| error.to_string());
+            }
             WindowLink::Socket(data_dir) => data_dir,
         };
         let said = serde_json::to_string(&said).map_err(|error| error.to_string())?;
@@ -157,7 +159,9 @@ impl AttachedWindow {
     /// Has it said behind all that was said when the conversation is at rest.
     async fn request_rest(&self, asked: u64) -> Result<(), String> {
         match &self.link {
-            WindowLink::Here(desk) => desk.rest(&self.chat, asked).await.map_err(|error| error.to_string()),
+            WindowLink::Here(window_service) => {
+                window_service.rest(&self.chat, asked).await.map_err(|error| error.to_string())
+            }
             WindowLink::Socket(data_dir) => {
                 self.post(data_dir, &format!("rest/{asked}"), String::new()).await.map(|_empty| ())
             }

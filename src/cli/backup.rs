@@ -29,13 +29,13 @@ use hob_store::backup::{BackupError, ByteCount};
 /// What `hob backup` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct BackupArguments {
-    /// The folder for the archive; else as `[backup]` says
+    /// The folder for the archive; by default the one in `[backup]`
     #[arg(value_name = "FOLDER")]
     to: Option<PathBuf>,
     /// Keep this many of this Hob's newest archives there, and delete the others
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     keep: Option<u16>,
-    /// Encrypt it to this public key of age (`age1…`), beside those that `[backup]` names; may be given more than once
+    /// Encrypt it to this age public key (`age1…`) as well as those that `[backup]` names; can be given more than once
     #[arg(long, value_name = "KEY")]
     recipient: Vec<String>,
 }
@@ -46,10 +46,10 @@ pub struct RestoreArguments {
     /// The archive
     #[arg(value_name = "FILE")]
     archive: PathBuf,
-    /// Only check it, to the last byte; nothing is changed
+    /// Only check it, down to the last byte; nothing is changed
     #[arg(long)]
     verify: bool,
-    /// The file with the secret key (from `age-keygen`), of an archive that is encrypted
+    /// For an encrypted archive: the file with the secret key (from `age-keygen`)
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
 }

@@ -22,7 +22,7 @@ use hob_memory::upkeep::{EmbedderOpener, PrepareStep};
 /// What `hob bench` measures.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum BenchCommand {
-    /// Ask conversations in LoCoMo's format and print the turns that come up, a JSON line for each question
+    /// Ask the questions of conversations in LoCoMo's format and print the turns that were recalled, one JSON line per question
     Recall(RecallArguments),
 }
 

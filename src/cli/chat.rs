@@ -30,7 +30,7 @@ use hob_telemetry::{Format, Sink};
 /// What `hob chat` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ChatArguments {
-    /// Begin a conversation of its own, beside the usual one
+    /// Begin a new conversation instead of the usual one
     #[arg(long)]
     pub new: bool,
 }
@@ -90,8 +90,8 @@ async fn typed(base: CliContext, chat: &str) -> anyhow::Result<()> {
     let opened = OpenTerminal::of(&base)?;
     let daemon = Box::pin(start(base, ServedChannels::Terminals)).await?;
     opened.terminal.greet(&format!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model()))?;
-    let desk = daemon.windows().context("this Hob has no windows")?;
-    let ended = talk(opened, attach::open_here(desk, chat).await, chat).await;
+    let window_service = daemon.windows().context("this Hob has no windows")?;
+    let ended = talk(opened, attach::open_here(window_service, chat).await, chat).await;
     daemon.stop().await;
     ended
 }

@@ -29,7 +29,7 @@ pub enum ConfigCommand {
     Example,
     /// Print the config in effect, with where each value comes from, without secrets
     Show {
-        /// Defaults as well
+        /// Show defaults as well
         #[arg(long)]
         all: bool,
     },
@@ -39,7 +39,7 @@ pub enum ConfigCommand {
     Set {
         /// Such as `agent.iterations_max`
         key: String,
-        /// As TOML (`7`, `true`, `["a"]`), or text; `-` reads it from standard input, as secrets have to be
+        /// As TOML (`7`, `true`, `["a"]`) or text; `-` reads it from standard input, which secrets require
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
@@ -57,12 +57,12 @@ pub enum ConfigCommand {
     History,
     /// Show how the config file differs from one of them
     Diff {
-        /// Its number in the history; else the newest
+        /// Its number in the history; by default the newest
         number: Option<usize>,
     },
     /// Replace the config file with one of them; the file is kept
     Rollback {
-        /// Its number in the history; else the newest that differs from the file
+        /// Its number in the history; by default the newest that differs from the file
         number: Option<usize>,
         /// Do not ask
         #[arg(long)]

@@ -34,7 +34,7 @@ pub struct DoctorArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Make real calls as well: models say a word (it costs a few tokens), MCP servers start, the whole database is checked
+    /// Make real calls as well: each model says a word (a few tokens), MCP servers are started, the whole database is checked
     #[arg(long)]
     live: bool,
     /// Run only this check; can be given more than once

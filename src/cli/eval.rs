@@ -40,10 +40,10 @@ pub struct EvalArguments {
     /// The cases: docs/eval.md
     #[arg(required = true, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Dollars that all of them may cost together, as far as prices are known
+    /// The most that all of them may cost together, in dollars, where prices are known
     #[arg(long, default_value_t = 1.0, value_name = "USD", value_parser = dollars)]
     max_usd: f64,
-    /// Print JSON, a line for each case
+    /// Print JSON, one line per case
     #[arg(long)]
     json: bool,
     #[command(subcommand)]
@@ -53,7 +53,7 @@ pub struct EvalArguments {
 /// What cases are made from.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 enum CaseSource {
-    /// Print a case that is made from a recorded run
+    /// Print a case made from a recorded run
     FromRun {
         /// The run's number, as `hob runs` shows it
         run: i64,

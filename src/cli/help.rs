@@ -48,6 +48,7 @@ const PAGES: &[(&str, &str)] = &[
     ("setup", include_str!("../../docs/setup.md")),
     ("skills", include_str!("../../docs/skills.md")),
     ("slack", include_str!("../../docs/slack.md")),
+    ("state", include_str!("../../docs/state.md")),
     ("supervision", include_str!("../../docs/supervision.md")),
     ("telegram", include_str!("../../docs/telegram.md")),
     ("telemetry", include_str!("../../docs/telemetry.md")),
@@ -65,7 +66,7 @@ const COLUMNS: usize = 100;
 /// What `hob help` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct HelpArguments {
-    /// A command, or a topic; without it, which there are
+    /// A command or a topic; without one, all are listed
     pub topic: Vec<String>,
 }
 

@@ -11,12 +11,12 @@ use hob_mail::login::MailLogin;
 /// What `hob mail` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum MailCommand {
-    /// Log in at a mailbox that takes no password: shows a code that is typed in in a browser, on any device
+    /// Log in to a mailbox that takes no password: shows a code to type into a browser, on any device
     Login {
         /// Its name in the config
         name: String,
     },
-    /// Forget the login at a mailbox
+    /// Forget the login to a mailbox
     Logout {
         /// Its name in the config
         name: String,

@@ -17,7 +17,7 @@ use hob_matrix::verify::Code;
 /// What `hob matrix` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum MatrixCommand {
-    /// Compare a code with somebody's client, so that each vouches for the other; Hob must not be running
+    /// Compare a code with somebody's client, so that each trusts the other; Hob must not be running
     Verify(NamedAccount),
     /// Give up Hob's device, whose keys are gone, and begin a new one at the next start; Hob must not be running
     Reset(NamedAccount),

@@ -37,7 +37,7 @@ const END: Duration = Duration::from_secs(5);
 /// What `hob mcp` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum McpCommand {
-    /// Show the servers of the config; none is started
+    /// Show the configured servers; none is started
     List,
     /// Add a server to the config once it has answered, and say what its tools do: `hob mcp add notes -- npx -y PACKAGE`
     Add {
@@ -50,12 +50,12 @@ pub enum McpCommand {
         #[arg(last = true, required_unless_present = "url")]
         command: Vec<String>,
     },
-    /// Start a server, show its tools, and remember them as they are now
+    /// Start a server, show its tools, and remember them as they now are
     Test {
         /// Its name in the config
         name: String,
     },
-    /// Log in at a server that asks for it: shows a link for a browser anywhere, and takes what the browser brings back
+    /// Log in to a server that asks for it: shows a link to open in any browser, and takes what the browser brings back
     Login {
         /// Its name in the config
         name: String,
@@ -65,7 +65,7 @@ pub enum McpCommand {
         /// Its name in the config
         name: String,
     },
-    /// Call a tool of a server, and show what it answers
+    /// Call a server's tool and show its answer
     Call {
         /// Its name in the config
         name: String,
@@ -75,16 +75,16 @@ pub enum McpCommand {
         #[arg(default_value = "{}")]
         arguments: String,
     },
-    /// Be an MCP server over standard input and output, for the Hob that runs here
+    /// Serve MCP over standard input and output, for the Hob that runs here
     Serve,
-    /// Say once what the tools of a server do, instead of at each call; without more, show them
+    /// Say once what a server's tools do, instead of at each call; without arguments, show what was said
     Class {
         /// Its name in the config
         name: String,
-        /// What a tool does: looks, changes, critical (asked about each time), off (not offered), or ask (nothing is said of it any more)
+        /// What a tool does: looks, changes, critical (asked about each time), off (not offered), or ask (forget what was said of it)
         #[arg(value_name = "TOOL=CLASS")]
         tools: Vec<String>,
-        /// Take the server's word for all others of which nothing was said
+        /// Take the server's word for all tools of which nothing was said
         #[arg(long)]
         as_it_says: bool,
     },
@@ -174,7 +174,7 @@ async fn with_server<T>(
     let sandbox =
         Box::pin(toolset::terminal::try_sandbox(&config.terminal, &workspace, data_dir, file, &base.environment)).await;
     let place = ServerContext {
-        walls: toolset::own_programs::program_sandbox(&config.terminal, &sandbox.into(), data_dir),
+        program_sandbox: toolset::own_programs::program_sandbox(&config.terminal, &sandbox.into(), data_dir),
         data_dir: base.data_dir.clone(),
         leftovers: ProcessReaper::of(&base.data_dir),
         clock: Arc::new(SystemClock),

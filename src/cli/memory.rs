@@ -33,7 +33,7 @@ const PROBLEMS_MAX: usize = 20;
 /// What `hob memory` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum MemoryCommand {
-    /// Look for words in what people said, and in facts
+    /// Search what people said, and facts
     Search {
         /// What to look for
         #[arg(required = true)]
@@ -54,21 +54,21 @@ pub enum MemoryCommand {
     },
     /// Write everything as JSONL (docs/memory.md)
     Export {
-        /// Where to; else to standard output
+        /// Where to; by default to standard output
         file: Option<PathBuf>,
     },
-    /// Import JSONL, all of it or nothing; what is there already stays
+    /// Import JSONL, all of it or nothing; what is already there stays
     Import {
         /// Where from; - is standard input
         file: PathBuf,
-        /// Whose it becomes: a person who talks with Hob; else whose it was
+        /// Give it to this person, who talks with Hob; by default to whoever had it
         #[arg(long, value_name = "NAME", conflicts_with = "house")]
         person: Option<String>,
         /// Make it everyone's in the household
         #[arg(long)]
         house: bool,
     },
-    /// Show how much is remembered, and what it takes
+    /// Show how much is remembered, and how much room it takes
     Stats {
         /// Print JSON
         #[arg(long)]

@@ -16,6 +16,7 @@ pub mod health;
 pub mod help;
 pub mod import;
 pub mod init;
+mod isolated_config;
 #[cfg(feature = "mail")]
 pub mod mail;
 #[cfg(feature = "matrix")]
@@ -88,7 +89,7 @@ use hob_core::domain::redactor::Redactor;
 #[derive(Debug, Parser)]
 #[command(name = "hob", version, long_version = version::long(), about, disable_help_subcommand = true)]
 pub struct Arguments {
-    /// The config file; else $HOB_CONFIG, ./config.toml, ~/.config/hob/config.toml
+    /// The config file; by default $HOB_CONFIG, ./config.toml, ~/.config/hob/config.toml
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// What to do
@@ -101,7 +102,7 @@ pub struct Arguments {
 pub enum Command {
     /// Set Hob up, step by step: model, channels, service
     Init(Box<InitArguments>),
-    /// Move in with what openclaw, hermes or nanobot has kept; it is shown first
+    /// Import what openclaw, hermes or nanobot has kept; it is shown first
     Import(ImportArguments),
     /// Chat with Hob in this terminal; from a pipe, each line is a message
     Chat(ChatArguments),
@@ -115,12 +116,12 @@ pub enum Command {
     Runs(RunsArguments),
     /// Show how a run went, check its record, or see what another policy would have decided
     Replay(ReplayArguments),
-    /// Try cases and judge what came of them; exit code 1: one has failed, 2: the file cannot be used
+    /// Run cases and judge the results; exit code 1: one has failed, 2: the file cannot be used
     Eval(EvalArguments),
     /// Search, forget, export and import what is remembered
     #[command(subcommand)]
     Memory(MemoryCommand),
-    /// Log in at people's mailboxes that take no password
+    /// Log in to people's mailboxes that take no password
     #[cfg(feature = "mail")]
     #[command(subcommand)]
     Mail(MailCommand),
@@ -142,7 +143,7 @@ pub enum Command {
     /// Show, check and change the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check everything that Hob needs, and say what to do; exit code 1: something does not work
+    /// Check everything that Hob needs and say what to do; exit code 1: something does not work
     Doctor(DoctorArguments),
     /// Show Hob's state on one screen
     Status(StatusArguments),
@@ -150,7 +151,7 @@ pub enum Command {
     Health(HealthArguments),
     /// Print a link that opens Hob's page, or make keys for programs
     Web(WebArguments),
-    /// Undo the last change of the workspace, within a day; again: the one before
+    /// Undo the last change to the workspace, within a day; run it again to undo the one before
     Undo,
     /// Run under systemd: install, uninstall, status
     #[command(subcommand)]

@@ -61,7 +61,7 @@ pub(super) use {refusal, refuse};
 /// What helps with whatever nobody has thought of.
 const LOOK: &str = "`hob doctor` checks everything that Hob needs, and says what to do";
 const REPORT: &str = "please report it: it is an error in Hob; `hob doctor` says whether the data is whole";
-const AGAIN: &str = "try again in a moment; `hob doctor` looks further";
+const AGAIN: &str = "try again in a moment; `hob doctor` says more";
 const ACCESS: &str = "run it as the user that Hob runs as, or change the owner or the permissions";
 
 /// What to do about an error.

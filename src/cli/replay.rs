@@ -42,7 +42,7 @@ pub struct ReplayArguments {
     /// Replay the journal: does it lead to the same effects, and to the recorded state?
     #[arg(long, conflicts_with = "what_if")]
     verify: bool,
-    /// Show where other numbers would have decided differently: [policy.guards] and so on, [limits], models, system
+    /// Show where other settings would have decided differently: [policy.guards] and so on, [limits], models, system
     #[arg(long, value_name = "FILE")]
     what_if: Option<PathBuf>,
     #[command(flatten)]

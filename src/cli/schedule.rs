@@ -26,13 +26,13 @@ const HISTORY: i64 = 3;
 /// What `hob schedule` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ScheduleCommand {
-    /// List what is to be done later, with what came of the last times
+    /// List schedules, with what came of the last runs
     List,
     /// Show when a rule would be due, without storing it
     Next {
         /// The rule: "weekdays at 8:30", "in 2h", "30 8 * * 1-5"
         when: String,
-        /// Whose wall clock, by its IANA name; else the household's, as the config names it
+        /// The time zone, by its IANA name; by default the household's, as in the config
         #[arg(long)]
         zone: Option<String>,
         /// How many

@@ -58,13 +58,13 @@ pub enum ServiceCommand {
 /// Whose service.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ServiceScope {
-    /// The machine's, without privileges of its own; needs root
+    /// A service of the machine, as a user without privileges; needs root
     #[arg(long, conflicts_with = "user")]
     system: bool,
-    /// Yours; what is meant unless you are root
+    /// Your own service; the default unless you are root
     #[arg(long)]
     user: bool,
-    /// The folder for the unit; else systemd's own
+    /// The folder for the unit; by default systemd's own
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 }

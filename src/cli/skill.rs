@@ -25,14 +25,14 @@ const LINE_CHARS_MAX: usize = 100;
 /// What `hob skill` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum SkillCommand {
-    /// Show all skills, and what keeps others from being one
+    /// Show all skills, and what is wrong with folders that are none
     List,
     /// Show what is in a skill
     Show {
         /// Its name
         name: String,
     },
-    /// Install a skill from a folder, a SKILL.md, a .zip or .tar.gz, here or behind https://; it is inert until enabled
+    /// Install a skill from a folder, a SKILL.md, a .zip or a .tar.gz, local or at an https:// address; it is inert until enabled
     Add {
         /// Where it is
         #[arg(value_name = "PATH|URL")]
@@ -48,11 +48,11 @@ pub enum SkillCommand {
         /// Its name
         name: String,
     },
-    /// Vouch for an installed skill: what it says taints no run any more
+    /// Trust an installed skill: what it says no longer taints runs
     Trust {
         /// Its name
         name: String,
-        /// Take that back
+        /// Trust a skill no longer
         #[arg(long)]
         undo: bool,
     },
@@ -61,7 +61,7 @@ pub enum SkillCommand {
         /// Its name
         name: String,
     },
-    /// Write down what was done five times, as a draft that nobody uses yet
+    /// Write what was done five times as a draft skill, which is not used yet
     Draft,
 }
 

@@ -183,36 +183,36 @@ mod tests {
 
     #[tokio::test]
     async fn a8_a_config_is_kept_when_a_model_has_answered_with_it_and_not_before() {
-        let desk = Harness::new();
+        let harness = Harness::new();
         let before = Instant::now();
-        let task = desk.begin();
+        let task = harness.begin();
         tokio::task::yield_now().await;
         // What was asked under the config before says nothing about this one.
-        desk.answers_seen.send_replace(Some(before.checked_sub(Duration::from_secs(1)).unwrap()));
-        desk.running.send_replace(running("# two\n"));
+        harness.answers_seen.send_replace(Some(before.checked_sub(Duration::from_secs(1)).unwrap()));
+        harness.running.send_replace(running("# two\n"));
         tokio::task::yield_now().await;
-        assert_eq!(desk.shelf(), Vec::<String>::new());
-        desk.answers_seen.send_replace(Some(Instant::now()));
-        desk.stop.cancel();
+        assert_eq!(harness.shelf(), Vec::<String>::new());
+        harness.answers_seen.send_replace(Some(Instant::now()));
+        harness.stop.cancel();
         task.await.unwrap();
-        assert_eq!(desk.shelf(), ["# two\n"]);
+        assert_eq!(harness.shelf(), ["# two\n"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn n9_what_cannot_be_kept_is_told_and_tried_again() {
-        let desk = Harness::new();
+        let harness = Harness::new();
         // A folder stands in the file's place.
-        let place = desk.dir.path().join("config.toml.lastgood");
+        let place = harness.dir.path().join("config.toml.lastgood");
         std::fs::create_dir_all(place.join("inner")).unwrap();
-        let task = desk.begin();
-        let mut told = desk.conditions.subscribe();
+        let task = harness.begin();
+        let mut told = harness.conditions.subscribe();
         tokio::task::yield_now().await;
-        desk.answers_seen.send_replace(Some(Instant::now()));
+        harness.answers_seen.send_replace(Some(Instant::now()));
         told.wait_for(|all| all.contains_key(&SystemPart::LastGood)).await.unwrap();
         std::fs::remove_dir_all(&place).unwrap();
         told.wait_for(|all| all.is_empty()).await.unwrap();
-        assert_eq!(desk.shelf(), ["# one\n"]);
-        desk.stop.cancel();
+        assert_eq!(harness.shelf(), ["# one\n"]);
+        harness.stop.cancel();
         task.await.unwrap();
     }
 }

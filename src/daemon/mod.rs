@@ -56,7 +56,7 @@ use crate::daemon::idle::IdleWatcher;
 use crate::daemon::reload::running::CurrentConfig;
 use crate::daemon::reload::{Reloader, StartupParts};
 use crate::daemon::shutdown::{FLUSH, ShutdownStages, ended};
-use crate::daemon::terminal_windows::{TerminalWindows, WindowDesk};
+use crate::daemon::terminal_windows::{TerminalWindows, WindowService};
 use crate::daemon::trial::Trial;
 use hob_agent::write_off;
 use hob_config::Config;
@@ -276,9 +276,9 @@ impl Daemon {
 
     /// Where windows are opened; none: it serves one channel that is its caller's.
     #[must_use]
-    pub fn windows(&self) -> Option<WindowDesk> {
+    pub fn windows(&self) -> Option<WindowService> {
         let windows = Arc::clone(self.windows.as_ref()?);
-        Some(WindowDesk { windows, router: self.router(), stop: self.shutdown.silence.clone() })
+        Some(WindowService { windows, router: self.router(), stop: self.shutdown.silence.clone() })
     }
 
     /// Tells when a conversation has come to rest.

@@ -268,13 +268,13 @@ impl Channel for TerminalWindows {
 
 /// Where windows are opened, and what is said in them is handed in: over the socket, or in this process.
 #[derive(Clone)]
-pub struct WindowDesk {
+pub struct WindowService {
     pub(super) windows: Arc<TerminalWindows>,
     pub(super) router: Arc<Router>,
     pub(super) stop: CancellationToken,
 }
 
-impl WindowDesk {
+impl WindowService {
     /// Opens a window in this process. What it is told ends when it is given up, or with Hob.
     pub async fn open(&self, chat: &str) -> mpsc::Receiver<WindowFrame> {
         // Words that were only queued would die with this process.
@@ -363,14 +363,14 @@ pub(super) fn routes(windows: Arc<TerminalWindows>, router: Arc<Router>, stop: C
         .route("/terminal/{chat}/say", post(say))
         .route("/terminal/{chat}/rest/{asked}", post(rest))
         .layer(DefaultBodyLimit::max(MESSAGE_BYTES_MAX))
-        .with_state(WindowDesk { windows, router, stop })
+        .with_state(WindowService { windows, router, stop })
         .merge(clients)
 }
 
 /// Opens a window; the answer ends with it, or with Hob.
-async fn open(State(desk): State<WindowDesk>, Path(chat): Path<String>) -> Body {
-    let frames = desk.opened(&chat, ShownWhen::Queued).await;
-    let stop = desk.stop;
+async fn open(State(window_service): State<WindowService>, Path(chat): Path<String>) -> Body {
+    let frames = window_service.opened(&chat, ShownWhen::Queued).await;
+    let stop = window_service.stop;
     let told = futures::stream::unfold((frames, stop), async |(mut frames, stop)| {
         let frame = tokio::select! {
             biased;
@@ -390,11 +390,11 @@ fn line(frame: &WindowFrame) -> String {
 
 /// Hands a message in.
 async fn say(
-    State(desk): State<WindowDesk>,
+    State(window_service): State<WindowService>,
     Path(chat): Path<String>,
     Json(said): Json<WindowMessage>,
 ) -> Result<Json<UpdateOutcome>, (StatusCode, String)> {
-    desk.say(&chat, said).await.map(Json).map_err(|error| {
+    window_service.say(&chat, said).await.map(Json).map_err(|error| {
         let status = match &error {
             NotTaken::File(_) => StatusCode::BAD_REQUEST,
             NotTaken::Intake(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -403,8 +403,8 @@ async fn say(
     })
 }
 
-async fn rest(State(desk): State<WindowDesk>, Path((chat, asked)): Path<(String, u64)>) -> StatusCode {
-    match desk.rest(&chat, asked).await {
+async fn rest(State(window_service): State<WindowService>, Path((chat, asked)): Path<(String, u64)>) -> StatusCode {
+    match window_service.rest(&chat, asked).await {
         Ok(()) => StatusCode::NO_CONTENT,
         Err(NoRest::Stopping) => StatusCode::SERVICE_UNAVAILABLE,
         Err(NoRest::Unseen) => StatusCode::GONE,

@@ -47,8 +47,8 @@ impl Tool for InertTool {
         self.0.audience()
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
-        self.0.assess(invocation, heard).await
+    async fn assess(&self, invocation: &Invocation, is_mentioned: &MentionCheck<'_>) -> Assessment {
+        self.0.assess(invocation, is_mentioned).await
     }
 
     async fn call(&self, _invocation: Invocation) -> ToolResult {

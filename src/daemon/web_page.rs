@@ -145,12 +145,12 @@ impl PageServer<'_> {
     fn page(&self, page: Arc<PageChannel>, hosts: PageHosts, current: CurrentConfig) -> Routes {
         let (router, stop) = (Arc::clone(self.router), self.shutdown.intake.clone());
         let page_access = PageAccess::new(Arc::clone(&router), hosts);
-        let desk = operations_context(self.blueprint, current);
+        let operations_context = operations_context(self.blueprint, current);
         let guard = toolset::web::guard(&self.blueprint.config.web);
         let (bell, ringer) = trigger::hung(&router, &page, guard.clone(), sender(&self.blueprint.config));
         page.set_push_trigger(bell.clone());
         self.shutdown.keep("page.push", ringer.work(stop.clone()));
-        hob_web::page::routes(Arc::new(AppState { router, page, page_access, desk, bell, guard, stop }))
+        hob_web::page::routes(Arc::new(AppState { router, page, page_access, operations_context, bell, guard, stop }))
     }
 }
 

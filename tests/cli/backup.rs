@@ -5,11 +5,11 @@ use std::process::Output;
 
 use hob_store::Store;
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, BOB, House, OWNER};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::{ADA, BOB, OWNER, TestHob};
 
 async fn ran(home: &Path, arguments: &[&str]) -> Output {
-    within("end of the command", hob(home, arguments).output()).await.unwrap()
+    within("end of the command", hob_command(home, arguments).output()).await.unwrap()
 }
 
 async fn works(home: &Path, arguments: &[&str]) -> String {
@@ -33,69 +33,68 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
 /// A drill: while people talk, a backup is made; the machine is lost; a new one goes on from it.
 #[tokio::test]
 async fn n12_a_household_goes_on_from_its_backup() {
-    let mut house = House::new().await;
-    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_user().lines().last().unwrap())));
-    house.start().await;
-    house.say(ADA, "the bins go out on Tuesday");
-    house.told(ADA, 1).await;
-    house.telegram.hand(ADA, "list.txt", b"milk", "keep this");
-    house.told(ADA, 2).await;
-    let folder = house.path("elsewhere");
+    let mut hob = TestHob::new().await;
+    hob.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_user().lines().last().unwrap())));
+    hob.start().await;
+    hob.say(ADA, "the bins go out on Tuesday");
+    hob.told(ADA, 1).await;
+    hob.telegram.hand(ADA, "list.txt", b"milk", "keep this");
+    hob.told(ADA, 2).await;
+    let folder = hob.path("elsewhere");
     let talk = async {
         for number in 0..20 {
-            house.say(ADA, &format!("number {number}"));
+            hob.say(ADA, &format!("number {number}"));
         }
     };
     let place = folder.display().to_string();
     let arguments = ["backup", place.as_str()];
-    let (made, ()) = tokio::join!(works(house.home.path(), &arguments), talk);
+    let (made, ()) = tokio::join!(works(hob.home.path(), &arguments), talk);
     assert!(made.contains(" files, ") && made.ends_with(" bytes, checked\n"), "{made}");
-    house.acknowledged().await;
+    hob.acknowledged().await;
     let archive = archives(&folder).pop().unwrap();
     let name = archive.display().to_string();
-    let refused = ran(house.home.path(), &["restore", &name]).await;
+    let refused = ran(hob.home.path(), &["restore", &name]).await;
     assert!(text(&refused.stderr).contains("another Hob"), "{}", text(&refused.stderr));
-    assert!(works(house.home.path(), &["restore", "--verify", &name]).await.contains(": whole. "));
-    house.crash().await;
-    std::fs::rename(house.path("data"), house.path("lost")).unwrap();
-    let told = works(house.home.path(), &["restore", &name]).await;
+    assert!(works(hob.home.path(), &["restore", "--verify", &name]).await.contains(": whole. "));
+    hob.crash().await;
+    std::fs::rename(hob.path("data"), hob.path("lost")).unwrap();
+    let told = works(hob.home.path(), &["restore", &name]).await;
     assert!(told.starts_with("Restored to ") && told.contains("config.restored.toml"), "{told}");
-    let config = std::fs::read_to_string(house.path("data/config.restored.toml")).unwrap();
+    let config = std::fs::read_to_string(hob.path("data/config.restored.toml")).unwrap();
     assert!(config.contains("[redacted]") && !config.contains("sk-test"), "{config}");
-    let before = house.heard(ADA).len();
-    house.start().await;
+    let before = hob.heard(ADA).len();
+    hob.start().await;
     // What was queued at the moment of the backup is answered; what came later is not known any more.
-    assert!(works(house.home.path(), &["memory", "search", "bins"]).await.contains("go out on Tuesday"));
-    house.say(ADA, "are you there?");
-    house
-        .telegram
+    assert!(works(hob.home.path(), &["memory", "search", "bins"]).await.contains("go out on Tuesday"));
+    hob.say(ADA, "are you there?");
+    hob.telegram
         .until("an answer", |world| {
             world.chat(ADA).by_bot().skip(before).find(|message| message.text.contains("are you there?")).map(|_| ())
         })
         .await;
-    assert!(house.path("data/files").read_dir().unwrap().next().is_some(), "the file came back");
+    assert!(hob.path("data/files").read_dir().unwrap().next().is_some(), "the file came back");
 }
 
 #[tokio::test]
 async fn n12_what_cannot_be_a_backup_says_so() {
-    let house = House::new().await;
-    let file = house.path("notes.tar.gz");
+    let hob = TestHob::new().await;
+    let file = hob.path("notes.tar.gz");
     std::fs::write(&file, "notes").unwrap();
     let name = file.display().to_string();
     for arguments in [vec!["restore", &name], vec!["restore", "--verify", &name]] {
-        let output = ran(house.home.path(), &arguments).await;
+        let output = ran(hob.home.path(), &arguments).await;
         assert_eq!(output.status.code(), Some(1));
         let said = text(&output.stderr);
         assert!(said.contains("notes.tar.gz cannot be used: "), "{said}");
     }
-    let none = ran(house.home.path(), &["backup"]).await;
+    let none = ran(hob.home.path(), &["backup"]).await;
     assert!(text(&none.stderr).contains("there is no database at "), "{}", text(&none.stderr));
 }
 
 #[tokio::test]
 async fn n12_backups_are_made_by_themselves_and_thinned() {
-    let mut house = House::with("[backup]\nevery_hours = 1\nkeep = 2\ndir = '$HOME/backups'").await;
-    let folder = house.path("backups");
+    let mut hob = TestHob::with("[backup]\nevery_hours = 1\nkeep = 2\ndir = '$HOME/backups'").await;
+    let folder = hob.path("backups");
     std::fs::create_dir(&folder).unwrap();
     for hour in ["01", "02", "03"] {
         std::fs::write(folder.join(format!("hob-2026-01-01T{hour}0000Z.tar.gz")), "").unwrap();
@@ -105,34 +104,32 @@ async fn n12_backups_are_made_by_themselves_and_thinned() {
     std::fs::create_dir(&killed).unwrap();
     std::fs::write(killed.join("hob.db"), "everything").unwrap();
     std::fs::write(killed.join(".lock"), "").unwrap();
-    house.start().await;
-    house.hob().until_log("backup.thinned").await;
+    hob.start().await;
+    hob.process().until_log("backup.thinned").await;
     assert!(!killed.exists());
     let left = archives(&folder);
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(left[0].ends_with("hob-2026-01-01T030000Z.tar.gz"), "{left:?}");
-    assert!(works(house.home.path(), &["restore", "--verify", &left[1].display().to_string()]).await.contains("whole"));
+    assert!(works(hob.home.path(), &["restore", "--verify", &left[1].display().to_string()]).await.contains("whole"));
     // The next one is due in an hour, also after a restart.
-    house.restart().await;
-    house.say(ADA, "/status");
-    house.told(ADA, 1).await;
+    hob.restart().await;
+    hob.say(ADA, "/status");
+    hob.told(ADA, 1).await;
     assert_eq!(archives(&folder), left);
     // Where another Hob's lie as well, what does not say whose it is may be that one's.
     let other = folder.join("hob-2026-01-01T000000Z-0a1b2c3d.tar.gz");
     std::fs::write(&other, "").unwrap();
     let place = folder.display().to_string();
-    assert!(
-        works(house.home.path(), &["backup", &place, "--keep", "1"]).await.ends_with("\n1 older archives deleted\n")
-    );
+    assert!(works(hob.home.path(), &["backup", &place, "--keep", "1"]).await.ends_with("\n1 older archives deleted\n"));
     assert!(other.exists() && left[0].exists() && !left[1].exists());
 }
 
 /// A key pair, as `age-keygen` writes it: the public half, and the file with the secret one.
-fn key(house: &House) -> (String, String) {
+fn key(hob: &TestHob) -> (String, String) {
     let identity = age::x25519::Identity::generate();
     let secret = secrecy::ExposeSecret::expose_secret(&identity.to_string()).to_owned();
-    std::fs::write(house.path("key.txt"), format!("# created: today\n{secret}\n")).unwrap();
-    (identity.to_public().to_string(), house.path("key.txt").display().to_string())
+    std::fs::write(hob.path("key.txt"), format!("# created: today\n{secret}\n")).unwrap();
+    (identity.to_public().to_string(), hob.path("key.txt").display().to_string())
 }
 
 /// What must be nothing in a database of one moment.
@@ -164,40 +161,40 @@ const WRONG: [(&str, &str); 6] = [
 /// one moment that is not before the backup was asked for.
 #[tokio::test]
 async fn n12_a_backup_under_load_is_of_one_moment() {
-    let mut house = House::new().await;
-    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_user().lines().last().unwrap())));
-    let (public, secret) = key(&house);
-    house.start().await;
+    let mut hob = TestHob::new().await;
+    hob.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_user().lines().last().unwrap())));
+    let (public, secret) = key(&hob);
+    hob.start().await;
     for person in [ADA, BOB, OWNER] {
-        house.say(person, "before the backup");
+        hob.say(person, "before the backup");
     }
     for person in [ADA, BOB, OWNER] {
-        house.told(person, 1).await;
+        hob.told(person, 1).await;
     }
-    house.recorded(3).await;
-    let place = house.path("elsewhere").display().to_string();
+    hob.recorded(3).await;
+    let place = hob.path("elsewhere").display().to_string();
     let talk = async |person| {
         for number in 2..40 {
-            house.say(person, &format!("{person} says {number}"));
-            house.telegram.until_sent(person, number).await;
+            hob.say(person, &format!("{person} says {number}"));
+            hob.telegram.until_sent(person, number).await;
         }
     };
     let arguments = ["backup", place.as_str(), "--recipient", public.as_str()];
     let made = async {
         // Not before they are in the midst of it.
-        house.telegram.until_sent(ADA, 5).await;
-        works(house.home.path(), &arguments).await
+        hob.telegram.until_sent(ADA, 5).await;
+        works(hob.home.path(), &arguments).await
     };
     let (made, ..) = tokio::join!(made, talk(ADA), talk(BOB), talk(OWNER));
     assert!(made.ends_with(", checked, encrypted\n"), "{made}");
     let archive = archives(Path::new(&place)).pop().unwrap().display().to_string();
-    let closed = ran(house.home.path(), &["restore", "--verify", &archive]).await;
+    let closed = ran(hob.home.path(), &["restore", "--verify", &archive]).await;
     assert!(text(&closed.stderr).contains("is encrypted: name the file with the secret key by --identity"));
-    let whole = works(house.home.path(), &["restore", "--verify", &archive, "--identity", &secret]).await;
+    let whole = works(hob.home.path(), &["restore", "--verify", &archive, "--identity", &secret]).await;
     assert!(whole.contains(": whole. "), "{whole}");
     // Elsewhere: another home with the same config.
     let other = tempfile::tempdir().unwrap();
-    std::fs::copy(house.path("config.toml"), other.path().join("config.toml")).unwrap();
+    std::fs::copy(hob.path("config.toml"), other.path().join("config.toml")).unwrap();
     works(other.path(), &["restore", &archive, "--identity", &secret]).await;
     let mut database = Store::raw(&other.path().join("data/hob.db")).await.unwrap();
     for (what, sql) in WRONG {
@@ -218,25 +215,25 @@ async fn n12_a_backup_under_load_is_of_one_moment() {
         let told = works(other.path(), &["replay", &run.to_string(), "--verify"]).await;
         assert!(!told.is_empty(), "{run} {state}");
     }
-    assert!(house.stop().await.success());
+    assert!(hob.stop().await.success());
 }
 
 #[tokio::test]
 async fn n12_a_backup_that_fails_is_told_and_one_that_works_mends_it() {
-    let mut house = House::with("[backup]\nevery_hours = 1\ndir = '$HOME/backups'").await;
+    let mut hob = TestHob::with("[backup]\nevery_hours = 1\ndir = '$HOME/backups'").await;
     // Nobody can write below a file.
-    std::fs::write(house.path("backups"), "").unwrap();
-    house.start().await;
-    house.hob().until_log("backup.failed").await;
-    house.say(OWNER, "/status");
-    let status = house.told(OWNER, 1).await.remove(0);
+    std::fs::write(hob.path("backups"), "").unwrap();
+    hob.start().await;
+    hob.process().until_log("backup.failed").await;
+    hob.say(OWNER, "/status");
+    let status = hob.told(OWNER, 1).await.remove(0);
     assert!(status.contains("degraded") && status.contains("backup: no backup could be made ("), "{status}");
     assert!(status.contains("there is none at all; see to it; `hob backup` tries it at once"), "{status}");
-    std::fs::remove_file(house.path("backups")).unwrap();
-    assert!(house.stop().await.success());
-    house.start().await;
-    house.hob().until_log("backup.made").await;
-    house.say(OWNER, "/status");
-    let status = house.told(OWNER, 2).await.remove(1);
+    std::fs::remove_file(hob.path("backups")).unwrap();
+    assert!(hob.stop().await.success());
+    hob.start().await;
+    hob.process().until_log("backup.made").await;
+    hob.say(OWNER, "/status");
+    let status = hob.told(OWNER, 2).await.remove(1);
     assert!(!status.contains("no backup could be made"), "{status}");
 }

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 use serde_json::{Value, json};
 
 const DATA: &str = r#"[{
@@ -30,7 +30,7 @@ async fn bench(embedding: &str) -> (Output, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("config.toml"), format!("[memory.embedding]\n{embedding}\n")).unwrap();
     std::fs::write(home.path().join("data.json"), DATA).unwrap();
-    let mut command = hob(home.path(), &["bench", "recall", "data.json"]);
+    let mut command = hob_command(home.path(), &["bench", "recall", "data.json"]);
     command.env("TMPDIR", home.path());
     (within("end of the benchmark", command.output()).await.unwrap(), home)
 }

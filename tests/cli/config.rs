@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House, OWNER};
-use hob_testkit::process::{binary, hob, within};
+use hob_testkit::process::{binary, hob_command, within};
+use hob_testkit::test_hob::{ADA, OWNER, TestHob};
 use rustix::process::Signal;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 async fn ran(home: &Path, arguments: &[&str], input: &str) -> Output {
-    let mut command = hob(home, arguments);
+    let mut command = hob_command(home, arguments);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).await.unwrap();
@@ -39,72 +39,72 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A Hob that a model has answered once, stopped again; the config says `iterations_max = 7`.
-async fn proven() -> House {
-    let mut house = House::running("[agent]\niterations_max = 7").await;
-    house.ask(ADA, "hello", Reply::text("hello")).await;
-    house.hob().until_log("config.kept").await;
-    house.stop().await;
-    house
+async fn proven() -> TestHob {
+    let mut hob = TestHob::running("[agent]\niterations_max = 7").await;
+    hob.ask(ADA, "hello", Reply::text("hello")).await;
+    hob.process().until_log("config.kept").await;
+    hob.stop().await;
+    hob
 }
 
-fn config(house: &House) -> String {
-    std::fs::read_to_string(house.path("config.toml")).unwrap()
+fn config(hob: &TestHob) -> String {
+    std::fs::read_to_string(hob.path("config.toml")).unwrap()
 }
 
 #[tokio::test]
 async fn a8_what_was_loaded_is_kept_not_what_stands_in_the_file_now() {
-    let mut house = House::with("[agent]\niterations_max = 7").await;
-    let loaded = config(&house);
-    house.start().await;
-    assert!(!house.path("config.toml.lastgood").exists(), "no model has answered yet");
-    std::fs::write(house.path("config.toml"), "[agent\n").unwrap();
-    house.ask(ADA, "hello", Reply::text("hello")).await;
-    house.hob().until_log("config.kept").await;
-    let kept = std::fs::read_to_string(house.path("config.toml.lastgood")).unwrap();
+    let mut hob = TestHob::with("[agent]\niterations_max = 7").await;
+    let loaded = config(&hob);
+    hob.start().await;
+    assert!(!hob.path("config.toml.lastgood").exists(), "no model has answered yet");
+    std::fs::write(hob.path("config.toml"), "[agent\n").unwrap();
+    hob.ask(ADA, "hello", Reply::text("hello")).await;
+    hob.process().until_log("config.kept").await;
+    let kept = std::fs::read_to_string(hob.path("config.toml.lastgood")).unwrap();
     assert!(kept.ends_with(&format!("\n#\n{loaded}")), "{kept}");
-    house.stop().await;
-    assert_eq!(config(&house), "[agent\n");
+    hob.stop().await;
+    assert_eq!(config(&hob), "[agent\n");
 }
 
 #[tokio::test]
 async fn k5_a_start_with_a_bad_file_runs_on_the_last_good_one_and_says_so() {
-    let mut house = proven().await;
-    let bad = config(&house).replace("iterations_max = 7", "iterations_max = \"many\"");
-    std::fs::write(house.path("config.toml"), &bad).unwrap();
-    house.start().await;
-    house.hob().until_log("config.degraded").await;
-    assert_eq!(house.ask(ADA, "still there?", Reply::text("yes")).await, "yes");
-    let before = house.heard(OWNER).len();
-    house.say(OWNER, "/status");
-    let status = house.told(OWNER, before + 1).await.pop().unwrap();
+    let mut hob = proven().await;
+    let bad = config(&hob).replace("iterations_max = 7", "iterations_max = \"many\"");
+    std::fs::write(hob.path("config.toml"), &bad).unwrap();
+    hob.start().await;
+    hob.process().until_log("config.degraded").await;
+    assert_eq!(hob.ask(ADA, "still there?", Reply::text("yes")).await, "yes");
+    let before = hob.heard(OWNER).len();
+    hob.say(OWNER, "/status");
+    let status = hob.told(OWNER, before + 1).await.pop().unwrap();
     assert!(status.contains("degraded: config") && status.contains("agent.iterations_max: is text"), "{status}");
-    assert_eq!(config(&house), bad, "the file is left as it is");
-    let log = house.hob().log();
+    assert_eq!(config(&hob), bad, "the file is left as it is");
+    let log = hob.process().log();
     assert!(log.contains("expected a whole number from 1 to 1000"), "{log}");
-    house.stop().await;
+    hob.stop().await;
     // Gone, or a folder: the same.
-    std::fs::remove_file(house.path("config.toml")).unwrap();
-    house.start().await;
-    house.hob().until_log("is missing, but Hob has a copy of it").await;
-    house.stop().await;
-    std::fs::create_dir(house.path("config.toml")).unwrap();
-    house.start().await;
-    house.hob().until_log("is a directory").await;
-    house.stop().await;
+    std::fs::remove_file(hob.path("config.toml")).unwrap();
+    hob.start().await;
+    hob.process().until_log("is missing, but Hob has a copy of it").await;
+    hob.stop().await;
+    std::fs::create_dir(hob.path("config.toml")).unwrap();
+    hob.start().await;
+    hob.process().until_log("is a directory").await;
+    hob.stop().await;
     // The terminal as well.
-    let chat = ran(house.home.path(), &["chat"], "").await;
+    let chat = ran(hob.home.path(), &["chat"], "").await;
     assert!(text(&chat.stderr).starts_with("degraded: "), "{}", text(&chat.stderr));
 }
 
 /// A command as somebody to whom the config's folder, `etc`, is closed; root may always. The data is not where `$HOB_HOME` says.
-fn shut_out(house: &House, arguments: &[&str]) -> Command {
-    let (home, config) = (house.home.path(), house.path("etc/config.toml"));
-    let mut plain = hob(home, arguments);
+fn shut_out(hob: &TestHob, arguments: &[&str]) -> Command {
+    let (home, config) = (hob.home.path(), hob.path("etc/config.toml"));
+    let mut plain = hob_command(home, arguments);
     plain.env_remove("HOB_HOME").env("HOB_CONFIG", &config);
     if !rustix::process::getuid().is_root() {
         return plain;
     }
-    let copy = house.path("hob");
+    let copy = hob.path("hob");
     if !copy.exists() {
         std::fs::copy(binary(), &copy).unwrap();
     }
@@ -117,24 +117,24 @@ fn shut_out(house: &House, arguments: &[&str]) -> Command {
 
 #[tokio::test]
 async fn n7_the_last_good_config_is_found_where_the_file_puts_the_data() {
-    let house = House::with("state = { dir = '$HOME/state' }").await;
-    let (etc, file) = (house.path("etc"), house.path("etc/config.toml"));
+    let hob = TestHob::with("state = { dir = '$HOME/state' }").await;
+    let (etc, file) = (hob.path("etc"), hob.path("etc/config.toml"));
     let mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     std::fs::create_dir(&etc).unwrap();
-    std::fs::rename(house.path("config.toml"), &file).unwrap();
+    std::fs::rename(hob.path("config.toml"), &file).unwrap();
     let good = std::fs::read_to_string(&file).unwrap();
-    mode(house.home.path(), 0o777);
+    mode(hob.home.path(), 0o777);
     mode(&file, 0o644);
     mode(&etc, 0o555);
     let answers = async |log: &str| {
-        let mut hob = hob_testkit::process::Hob::start(shut_out(&house, &["run"]));
-        assert_eq!(house.ask(ADA, "hello", Reply::text("hello")).await, "hello");
-        hob.until_log(log).await;
-        hob.signal(Signal::TERM);
-        assert!(hob.ended().await.success());
+        let mut process = hob_testkit::process::HobProcess::start(shut_out(&hob, &["run"]));
+        assert_eq!(hob.ask(ADA, "hello", Reply::text("hello")).await, "hello");
+        process.until_log(log).await;
+        process.signal(Signal::TERM);
+        assert!(process.ended().await.success());
     };
     answers("config.kept").await;
-    assert!(house.path("state/config/config.toml.lastgood").exists());
+    assert!(hob.path("state/config/config.toml.lastgood").exists());
     for bad in [Some(format!("{good}\n[agnet]\n")), Some("[state\n".to_owned()), None] {
         mode(&etc, 0o755);
         match &bad {
@@ -143,7 +143,7 @@ async fn n7_the_last_good_config_is_found_where_the_file_puts_the_data() {
         }
         mode(&etc, 0o555);
         answers("config.degraded").await;
-        let history = within("the history", shut_out(&house, &["config", "history"]).output()).await.unwrap();
+        let history = within("the history", shut_out(&hob, &["config", "history"]).output()).await.unwrap();
         assert!(
             text(&history.stdout).starts_with(" 1  "),
             "{bad:?}: {}{}",
@@ -152,7 +152,7 @@ async fn n7_the_last_good_config_is_found_where_the_file_puts_the_data() {
         );
     }
     mode(&etc, 0o755);
-    let mut back = hob(house.home.path(), &["config", "rollback", "--yes"]);
+    let mut back = hob_command(hob.home.path(), &["config", "rollback", "--yes"]);
     back.env_remove("HOB_HOME").env("HOB_CONFIG", &file);
     let back = within("the way back", back.output()).await.unwrap();
     assert!(back.status.success(), "{}", text(&back.stderr));
@@ -161,32 +161,36 @@ async fn n7_the_last_good_config_is_found_where_the_file_puts_the_data() {
 
 #[tokio::test]
 async fn n7_a_channel_whose_lists_are_broken_is_off() {
-    let mut house = proven().await;
-    let bad = config(&house).replace("owner_user_ids = [1]", "owner_user_ids = [\"1\"]");
-    assert_ne!(bad, config(&house));
-    std::fs::write(house.path("config.toml"), &bad).unwrap();
-    let polls = house.telegram.look(|world| world.called("getUpdates"));
-    let mut hob = hob_testkit::process::Hob::start(hob(house.home.path(), &["run"]));
-    hob.until_log("hob.ready").await;
-    assert!(hob.log().contains("closed until then, as it says who may do what there: [telegram]"), "{}", hob.log());
-    hob.signal(Signal::TERM);
-    hob.ended().await;
-    assert_eq!(house.telegram.look(|world| world.called("getUpdates")), polls, "nobody was heard");
-    house.hob = None;
+    let mut hob = proven().await;
+    let bad = config(&hob).replace("owner_user_ids = [1]", "owner_user_ids = [\"1\"]");
+    assert_ne!(bad, config(&hob));
+    std::fs::write(hob.path("config.toml"), &bad).unwrap();
+    let polls = hob.telegram.look(|world| world.called("getUpdates"));
+    let mut process = hob_testkit::process::HobProcess::start(hob_command(hob.home.path(), &["run"]));
+    process.until_log("hob.ready").await;
+    assert!(
+        process.log().contains("closed until then, as it says who may do what there: [telegram]"),
+        "{}",
+        process.log()
+    );
+    process.signal(Signal::TERM);
+    process.ended().await;
+    assert_eq!(hob.telegram.look(|world| world.called("getUpdates")), polls, "nobody was heard");
+    hob.process = None;
 }
 
 #[tokio::test]
 async fn n7_without_any_good_config_a_bad_file_is_the_end() {
-    let house = House::new().await;
-    std::fs::write(house.path("config.toml"), "[agent]\niterations = 3\n").unwrap();
-    let said = fails(house.home.path(), &["run"]).await;
+    let hob = TestHob::new().await;
+    std::fs::write(hob.path("config.toml"), "[agent]\niterations = 3\n").unwrap();
+    let said = fails(hob.home.path(), &["run"]).await;
     assert!(said.contains("config.toml:2: agent.iterations: is not a known key"), "{said}");
 }
 
 #[tokio::test]
 async fn n7_rollback_shows_asks_and_keeps_what_it_replaces() {
-    let house = proven().await;
-    let (home, good) = (house.home.path(), config(&house));
+    let hob = proven().await;
+    let (home, good) = (hob.home.path(), config(&hob));
     let told = works(home, &["config", "set", "agent.iterations_max", "9"]).await;
     assert!(told.ends_with("config.toml: agent.iterations_max: 7 → 9\n"), "{told}");
     assert_eq!(works(home, &["config", "get", "agent.iterations_max"]).await, "agent.iterations_max = 9\n");
@@ -201,11 +205,11 @@ async fn n7_rollback_shows_asks_and_keeps_what_it_replaces() {
     assert!(diff.contains("- iterations_max = 7\n+ iterations_max = 9\n"), "{diff}");
     let refused = ran(home, &["config", "rollback"], "no\n").await;
     assert_eq!((refused.status.code(), text(&refused.stderr).contains("nothing was changed")), (Some(1), true));
-    let edited = config(&house);
+    let edited = config(&hob);
     let done = ran(home, &["config", "rollback"], "yes\n").await;
     let said = text(&done.stdout);
     assert!(said.contains("- iterations_max = 9\n+ iterations_max = 7\n") && !said.contains("sk-test"), "{said}");
-    assert_eq!(config(&house), good);
+    assert_eq!(config(&hob), good);
     let names = std::fs::read_dir(home).unwrap().map(|entry| entry.unwrap().path());
     let rejected = names.filter(|path| path.display().to_string().contains("config.toml.rejected-"));
     let rejected: Vec<String> = rejected.map(|path| std::fs::read_to_string(path).unwrap()).collect();
@@ -216,22 +220,22 @@ async fn n7_rollback_shows_asks_and_keeps_what_it_replaces() {
 
 #[tokio::test]
 async fn n7_an_edit_between_the_difference_and_the_yes_is_asked_about_anew() {
-    let house = proven().await;
-    works(house.home.path(), &["config", "set", "agent.iterations_max", "9"]).await;
-    let mut command = hob(house.home.path(), &["config", "rollback"]);
+    let hob = proven().await;
+    works(hob.home.path(), &["config", "set", "agent.iterations_max", "9"]).await;
+    let mut command = hob_command(hob.home.path(), &["config", "rollback"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut said = String::new();
     until(&mut stdout, &mut said, "Write \"yes\" to do it: ", 1).await;
-    let mine = config(&house).replace("iterations_max = 9", "iterations_max = 8");
-    std::fs::write(house.path("config.toml"), &mine).unwrap();
+    let mine = config(&hob).replace("iterations_max = 9", "iterations_max = 8");
+    std::fs::write(hob.path("config.toml"), &mine).unwrap();
     stdin.write_all(b"yes\n").await.unwrap();
     until(&mut stdout, &mut said, "Write \"yes\" to do it: ", 2).await;
     assert!(said.contains("was changed meanwhile") && said.contains("- iterations_max = 8\n"), "{said}");
-    assert_eq!(config(&house), mine);
+    assert_eq!(config(&hob), mine);
     stdin.write_all(b"no\n").await.unwrap();
     assert_eq!(within("end of the command", child.wait()).await.unwrap().code(), Some(1));
-    assert_eq!(config(&house), mine);
+    assert_eq!(config(&hob), mine);
 }
 
 async fn until(stdout: &mut tokio::process::ChildStdout, said: &mut String, what: &str, times: usize) {
@@ -246,18 +250,18 @@ async fn until(stdout: &mut tokio::process::ChildStdout, said: &mut String, what
 
 #[tokio::test]
 async fn n7_a_secret_comes_from_standard_input_alone() {
-    let house = House::new().await;
-    let home = house.home.path();
+    let hob = TestHob::new().await;
+    let home = hob.home.path();
     let said = fails(home, &["config", "set", "provider.api_key", "sk-typed"]).await;
     assert!(said.contains("hob config set provider.api_key -"), "{said}");
     let done = ran(home, &["config", "set", "provider.api_key", "-"], "sk-piped\n").await;
     assert!(!text(&done.stdout).contains("sk-piped"), "{}", text(&done.stdout));
-    assert!(config(&house).contains("api_key = \"sk-piped\"\n"), "{}", config(&house));
+    assert!(config(&hob).contains("api_key = \"sk-piped\"\n"), "{}", config(&hob));
 }
 
 /// `hob` under strace, which does this at a call.
 fn traced(home: &Path, inject: &str, arguments: &[&str]) -> Command {
-    let plain = hob(home, arguments);
+    let plain = hob_command(home, arguments);
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2,fsync,write,unlink"]).args(["-e", inject]);
     command.arg(binary()).args(arguments).current_dir(home).env_clear().kill_on_drop(true);
@@ -278,8 +282,8 @@ async fn n7_a_kill_at_any_call_of_a_change_or_a_rollback_leaves_a_whole_file() {
         eprintln!("skipped: there is no strace here");
         return;
     }
-    let house = proven().await;
-    let (home, good) = (house.home.path(), config(&house));
+    let hob = proven().await;
+    let (home, good) = (hob.home.path(), config(&hob));
     let changed = good.replace("iterations_max = 7", "iterations_max = 9");
     let calls = [
         "fsync:signal=KILL:when=1",
@@ -293,15 +297,15 @@ async fn n7_a_kill_at_any_call_of_a_change_or_a_rollback_leaves_a_whole_file() {
     for arguments in [&set[..], &["config", "rollback", "--yes"]] {
         let (before, after) = if arguments == set { (&good, &changed) } else { (&changed, &good) };
         for call in calls {
-            std::fs::write(house.path("config.toml"), before).unwrap();
+            std::fs::write(hob.path("config.toml"), before).unwrap();
             let output = within("end", traced(home, &format!("inject={call}"), arguments).output()).await.unwrap();
             killed += usize::from(!output.status.success());
-            let left = config(&house);
+            let left = config(&hob);
             assert!(left == *before || left == *after, "{call}: {left}");
             // Whatever was left, the next one goes on.
-            std::fs::write(house.path("config.toml"), before).unwrap();
+            std::fs::write(hob.path("config.toml"), before).unwrap();
             works(home, arguments).await;
-            assert_eq!(config(&house), *after, "{call}");
+            assert_eq!(config(&hob), *after, "{call}");
             let names = std::fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
             assert!(names.into_iter().all(|name| !name.ends_with(".new")), "{call}");
         }
@@ -315,15 +319,15 @@ async fn n7_a_full_disk_changes_nothing_and_is_told() {
         eprintln!("skipped: there is no strace here");
         return;
     }
-    let house = House::with("[agent]\niterations_max = 7").await;
-    let before = config(&house);
+    let hob = TestHob::with("[agent]\niterations_max = 7").await;
+    let before = config(&hob);
     let set = ["config", "set", "agent.iterations_max", "9"];
     for call in ["fsync:error=ENOSPC", "write:error=ENOSPC:when=1"] {
-        let output = within("end", traced(house.home.path(), &format!("inject={call}"), &set).output()).await.unwrap();
+        let output = within("end", traced(hob.home.path(), &format!("inject={call}"), &set).output()).await.unwrap();
         assert_eq!(output.status.code(), Some(1), "{call}: {}", text(&output.stdout));
-        assert_eq!(config(&house), before, "{call}");
+        assert_eq!(config(&hob), before, "{call}");
     }
-    let output = within("end", traced(house.home.path(), "inject=fsync:error=ENOSPC", &set).output()).await.unwrap();
+    let output = within("end", traced(hob.home.path(), "inject=fsync:error=ENOSPC", &set).output()).await.unwrap();
     let said = text(&output.stderr);
     assert!(said.contains("No space left on device") && said.contains("nothing was changed"), "{said}");
 }

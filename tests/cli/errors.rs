@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 
 /// What it says, and its exit code.
 async fn fails(home: &Path, arguments: &[&str]) -> String {
-    let output = within("end of the command", hob(home, arguments).output()).await.unwrap();
+    let output = within("end of the command", hob_command(home, arguments).output()).await.unwrap();
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8(said).unwrap().replace(&home.display().to_string(), "HOME");
     format!("{said}exit code {}", output.status.code().unwrap())

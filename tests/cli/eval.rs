@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use hob_testkit::fake_model::{FakeModel, Reply};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
@@ -34,7 +34,7 @@ impl Home {
     }
 
     async fn ran(&self, arguments: &[&str]) -> Output {
-        let mut command = hob(self.0.path(), arguments);
+        let mut command = hob_command(self.0.path(), arguments);
         command.env("TMPDIR", self.0.path().join("tmp"));
         within("end of the command", command.output()).await.unwrap()
     }
@@ -210,7 +210,7 @@ async fn d8_a_case_tells_of_the_file_that_its_run_came_with() {
     let (home, model) = with_model().await;
     std::fs::write(home.0.path().join("list.md"), "milk").unwrap();
     model.reply(Reply::text("Milk."));
-    let mut chat = hob(home.0.path(), &["chat"]);
+    let mut chat = hob_command(home.0.path(), &["chat"]);
     chat.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut chat = chat.spawn().unwrap();
     let mut input = chat.stdin.take().unwrap();

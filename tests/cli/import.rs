@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/import");
 
 async fn ran(home: &TempDir, arguments: &[&str]) -> Result<String, String> {
-    let output = within("end of the command", hob(home.path(), arguments).output()).await.unwrap();
+    let output = within("end of the command", hob_command(home.path(), arguments).output()).await.unwrap();
     let text =
         |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap().replace(&home.path().display().to_string(), "HOME");
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
@@ -21,7 +21,7 @@ async fn ran(home: &TempDir, arguments: &[&str]) -> Result<String, String> {
 #[tokio::test]
 async fn f6_an_import_says_how_far_it_is() {
     let home = home("openclaw").await;
-    let import = hob(home.path(), &["import", "openclaw", "--apply", "--house"]).output();
+    let import = hob_command(home.path(), &["import", "openclaw", "--apply", "--house"]).output();
     let told = String::from_utf8(within("end of the command", import).await.unwrap().stderr).unwrap();
     insta::assert_snapshot!(told, @r"
     Importing: 2 of 5
@@ -279,7 +279,7 @@ async fn f6_an_import_that_is_killed_anywhere_is_finished_by_the_next() {
     for what in ["pwrite64", "rename", "renameat2", "linkat", "mkdir"] {
         for at in [1, 2, 3, 5, 9, 30, 80] {
             let home = lived("openclaw").await;
-            let plain = hob(home.path(), &["import", "openclaw", "--apply", "--house"]);
+            let plain = hob_command(home.path(), &["import", "openclaw", "--apply", "--house"]);
             let mut command = tokio::process::Command::new("strace");
             let kill = format!("inject={what}:signal=KILL:when={at}");
             command.args(["-f", "-o", "/dev/null", "-e", &format!("trace={what}"), "-e", &kill]);

@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 
 use hob_testkit::fake_model::{FakeModel, Reply};
 use hob_testkit::fake_telegram::FakeTelegram;
-use hob_testkit::process::{Hob, PATIENCE, hob, within};
+use hob_testkit::process::{HobProcess, PATIENCE, hob_command, within};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,13 +18,13 @@ const ADA: i64 = 7;
 const KEY: &str = "sk-the-right-one";
 
 /// A home without a config, a model's server, a Telegram.
-struct House {
+struct Harness {
     home: TempDir,
     model: FakeModel,
     telegram: FakeTelegram,
 }
 
-impl House {
+impl Harness {
     async fn new() -> Self {
         let (model, telegram) = (FakeModel::start().await, FakeTelegram::start().await);
         telegram.person(ADA);
@@ -61,7 +61,7 @@ impl House {
         let mut arguments = self.arguments();
         arguments.extend(flags.iter().map(|flag| (*flag).to_owned()));
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        within("end of the command", hob(self.home.path(), &arguments).output()).await.unwrap()
+        within("end of the command", hob_command(self.home.path(), &arguments).output()).await.unwrap()
     }
 }
 
@@ -72,14 +72,14 @@ struct Person {
 }
 
 impl Person {
-    fn sit_down(house: &House, columns: u16) -> Self {
-        let arguments = house.arguments();
+    fn sit_down(harness: &Harness, columns: u16) -> Self {
+        let arguments = harness.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let init = hob(house.home.path(), &arguments);
+        let init = hob_command(harness.home.path(), &arguments);
         let binary = init.as_std().get_program().display().to_string();
         let line = format!("stty cols {columns} rows 24; exec {binary} {}", arguments.join(" "));
         let mut command = Command::new("script");
-        command.args(["-qfec", &line, "/dev/null"]).current_dir(house.home.path()).env_clear();
+        command.args(["-qfec", &line, "/dev/null"]).current_dir(harness.home.path()).env_clear();
         command.envs(init.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.env("TERM", "xterm").env("SHELL", "/bin/sh").env("NO_COLOR", "1").kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -166,9 +166,9 @@ fn rows(seen: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn a_person_sets_hob_up_and_hob_answers_on_telegram() {
-    let house = House::new().await;
-    let mut person = Person::sit_down(&house, 60);
-    house.tells_the_time();
+    let harness = Harness::new().await;
+    let mut person = Person::sit_down(&harness, 60);
+    harness.tells_the_time();
     person.connects_the_model().await;
     person.sees("Hob: It is noon.").await;
     person.sees("current_time").await;
@@ -178,9 +178,9 @@ async fn a_person_sets_hob_up_and_hob_answers_on_telegram() {
     person.takes("in the config itself").await;
     person.sees("/pair ").await;
     let code = person.sees("\n").await;
-    house.telegram.say(ADA, &format!("/pair {}", code.trim()));
+    harness.telegram.say(ADA, &format!("/pair {}", code.trim()));
     person.sees("is an owner, and has Hob's answer there").await;
-    let told = house.telegram.until_sent(ADA, 1).await;
+    let told = harness.telegram.until_sent(ADA, 1).await;
     assert!(told[0].starts_with("You are my owner now."), "{told:?}");
     let matrix = cfg!(feature = "matrix").then_some("Matrix:");
     for channel in ["Slack:", "Discord:"].into_iter().chain(matrix).chain(["E-mail:"]) {
@@ -206,14 +206,15 @@ async fn a_person_sets_hob_up_and_hob_answers_on_telegram() {
     let long: Vec<String> = rows(&seen).into_iter().filter(|row| row.chars().count() > 60).collect();
     let is_address = |row: &String| row.contains('/') || row.contains("***");
     assert!(long.iter().all(is_address), "{long:#?}");
-    assert!(house.config().contains("[telegram]") && house.config().contains("primary = \"fake\""));
-    assert_eq!(mode(&house.path("hob/config.toml")), 0o600);
-    let left: Vec<_> = std::fs::read_dir(house.path("data")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(harness.config().contains("[telegram]") && harness.config().contains("primary = \"fake\""));
+    assert_eq!(mode(&harness.path("hob/config.toml")), 0o600);
+    let left: Vec<_> =
+        std::fs::read_dir(harness.path("data")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(
         !left.iter().any(|name| name.to_string_lossy().starts_with("setup-")),
         "the trial is thrown away: {left:?}"
     );
-    assert!(house.model.refused().is_empty(), "{:?}", house.model.refused());
+    assert!(harness.model.refused().is_empty(), "{:?}", harness.model.refused());
 }
 
 fn mode(path: &Path) -> u32 {
@@ -222,8 +223,8 @@ fn mode(path: &Path) -> u32 {
 
 #[tokio::test]
 async fn who_presses_ctrl_c_goes_on_there_and_a_wrong_key_is_entered_again() {
-    let house = House::new().await;
-    let mut person = Person::sit_down(&house, 100);
+    let harness = Harness::new().await;
+    let mut person = Person::sit_down(&harness, 100);
     person.takes("another server that speaks").await;
     person.takes("yes").await;
     person.answers("The key", "sk-a-wrong-one").await;
@@ -231,7 +232,7 @@ async fn who_presses_ctrl_c_goes_on_there_and_a_wrong_key_is_entered_again() {
     person.takes("enter the key again").await;
     person.answers("The key", KEY).await;
     person.answers("Model [1]", "").await;
-    house.tells_the_time();
+    harness.tells_the_time();
     person.takes("in the config itself").await;
     person.sees("Hob: It is noon.").await;
     person.sees("Telegram:").await;
@@ -241,7 +242,7 @@ async fn who_presses_ctrl_c_goes_on_there_and_a_wrong_key_is_entered_again() {
     assert!(seen.contains("Left. What was done is kept"), "{seen}");
     assert!(!seen.contains("sk-a-wrong-one") && !seen.contains(KEY), "{seen}");
 
-    let mut again = Person::sit_down(&house, 100);
+    let mut again = Person::sit_down(&harness, 100);
     again.sees("A real question: answered, with a tool").await;
     again.takes("go on: Telegram").await;
     again.takes("set it up now").await;
@@ -257,75 +258,76 @@ async fn who_presses_ctrl_c_goes_on_there_and_a_wrong_key_is_entered_again() {
     again.takes("finish").await;
     let seen = again.leaves().await;
     assert!(!seen.contains("not-this-one") && !seen.contains(FakeTelegram::TOKEN), "{seen}");
-    assert!(house.config().contains("[telegram]"));
+    assert!(harness.config().contains("[telegram]"));
 }
 
 #[tokio::test]
 async fn a_script_sets_hob_up_and_is_told_what_is_missing() {
-    let house = House::new().await;
-    let nothing = house.runs(&["--non-interactive"]).await;
+    let harness = Harness::new().await;
+    let nothing = harness.runs(&["--non-interactive"]).await;
     let told = String::from_utf8(nothing.stderr).unwrap();
     assert!(told.contains("--provider KIND") && told.contains("--service user, system or none"), "{told}");
-    assert_eq!((nothing.status.code(), house.config().as_str()), (Some(1), ""));
-    house.tells_the_time();
-    let (key, token) = (house.file("key", KEY), house.file("token", FakeTelegram::TOKEN));
+    assert_eq!((nothing.status.code(), harness.config().as_str()), (Some(1), ""));
+    harness.tells_the_time();
+    let (key, token) = (harness.file("key", KEY), harness.file("token", FakeTelegram::TOKEN));
     let flags = ["--non-interactive", "--provider", "openai_compatible", "--model", "fake", "--service", "none"];
     let more = ["--api-key-file", &key, "--telegram-token-file", &token, "--owner-telegram-id", "7"];
-    let done = house.runs(&[flags.as_slice(), &more].concat()).await;
+    let done = harness.runs(&[flags.as_slice(), &more].concat()).await;
     let told = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
     assert!(done.status.success(), "{told}");
     assert!(told.contains("Hob: It is noon.") && told.contains("called current_time"), "{told}");
     assert!(told.contains(&format!("Telegram: connected as @{}", FakeTelegram::BOT_NAME)), "{told}");
     assert!(!told.contains(KEY) && !told.contains(FakeTelegram::TOKEN), "{told}");
-    assert!(house.config().contains("owner_user_ids = [7]"), "{}", house.config());
-    assert!(house.config().contains("[backup]\nevery_hours = 24"), "{}", house.config());
-    let check = within("check", hob(house.home.path(), &["--config", "hob/config.toml", "config", "check"]).output());
+    assert!(harness.config().contains("owner_user_ids = [7]"), "{}", harness.config());
+    assert!(harness.config().contains("[backup]\nevery_hours = 24"), "{}", harness.config());
+    let check =
+        within("check", hob_command(harness.home.path(), &["--config", "hob/config.toml", "config", "check"]).output());
     assert!(check.await.unwrap().status.success());
 }
 
 #[tokio::test]
 async fn n12_a_house_that_was_set_up_is_backed_up_unless_its_config_says_otherwise() {
-    let house = House::new().await;
-    house.tells_the_time();
-    let key = house.file("key", KEY);
-    std::fs::create_dir(house.path("hob")).unwrap();
-    std::fs::write(house.path("hob/config.toml"), "[backup]\nevery_hours = 0\n").unwrap();
+    let harness = Harness::new().await;
+    harness.tells_the_time();
+    let key = harness.file("key", KEY);
+    std::fs::create_dir(harness.path("hob")).unwrap();
+    std::fs::write(harness.path("hob/config.toml"), "[backup]\nevery_hours = 0\n").unwrap();
     let flags = ["--non-interactive", "--provider", "openai_compatible", "--model", "fake", "--service", "none"];
-    let done = house.runs(&[flags.as_slice(), &["--api-key-file", &key]].concat()).await;
+    let done = harness.runs(&[flags.as_slice(), &["--api-key-file", &key]].concat()).await;
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    assert!(house.config().contains("every_hours = 0"), "{}", house.config());
+    assert!(harness.config().contains("every_hours = 0"), "{}", harness.config());
 
-    let house = House::new().await;
-    house.tells_the_time();
-    let (key, token) = (house.file("key", KEY), house.file("token", FakeTelegram::TOKEN));
+    let harness = Harness::new().await;
+    harness.tells_the_time();
+    let (key, token) = (harness.file("key", KEY), harness.file("token", FakeTelegram::TOKEN));
     let more = ["--api-key-file", &key, "--telegram-token-file", &token, "--owner-telegram-id", "7"];
-    let done = house.runs(&[flags.as_slice(), &more].concat()).await;
+    let done = harness.runs(&[flags.as_slice(), &more].concat()).await;
     let told = String::from_utf8(done.stdout).unwrap();
     assert!(told.contains("a backup is made each day, and seven are kept"), "{told}");
-    let mut hob = Hob::start(hob(house.home.path(), &["--config", "hob/config.toml", "run"]));
-    hob.until_log("backup.made").await;
+    let mut process = HobProcess::start(hob_command(harness.home.path(), &["--config", "hob/config.toml", "run"]));
+    process.until_log("backup.made").await;
 }
 
 #[tokio::test]
 async fn a_refused_token_ends_a_script_and_what_came_before_stays() {
-    let house = House::new().await;
-    house.tells_the_time();
-    let (key, token) = (house.file("key", KEY), house.file("token", "110201543:not-this-one"));
+    let harness = Harness::new().await;
+    harness.tells_the_time();
+    let (key, token) = (harness.file("key", KEY), harness.file("token", "110201543:not-this-one"));
     let flags = ["--non-interactive", "--provider", "openai_compatible", "--model", "fake", "--service", "none"];
     let more = ["--api-key-file", &key, "--telegram-token-file", &token];
-    let failed = house.runs(&[flags.as_slice(), &more].concat()).await;
+    let failed = harness.runs(&[flags.as_slice(), &more].concat()).await;
     let told = String::from_utf8(failed.stderr).unwrap();
     assert!(told.contains("Telegram: Telegram does not know this bot token"), "{told}");
     assert!(told.contains("What came before it is saved.") && !told.contains("not-this-one"), "{told}");
-    assert!(house.config().contains("[provider]") && !house.config().contains("[telegram]"));
+    assert!(harness.config().contains("[provider]") && !harness.config().contains("[telegram]"));
     assert_eq!(failed.status.code(), Some(1));
 }
 
 #[tokio::test]
 async fn without_a_terminal_or_a_channel_it_is_said_what_to_do() {
-    let house = House::new().await;
-    let output = house.runs(&[]).await;
+    let harness = Harness::new().await;
+    let output = harness.runs(&[]).await;
     assert!(String::from_utf8(output.stderr).unwrap().contains("`hob init --non-interactive`"));
-    let run = within("end", hob(house.home.path(), &["run"]).output()).await.unwrap();
+    let run = within("end", hob_command(harness.home.path(), &["run"]).output()).await.unwrap();
     assert!(String::from_utf8(run.stderr).unwrap().contains("`hob init` sets one up"));
 }

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::{ADA, TestHob};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
 
 /// Runs `hob …` to its end, with these lines on its standard input.
 async fn ran(home: &Path, arguments: &[&str], input: &str) -> Output {
-    let mut command = hob(home, arguments);
+    let mut command = hob_command(home, arguments);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let write = async {
@@ -168,26 +168,23 @@ async fn n8_without_a_good_database_or_config_it_says_what_to_do() {
 
 #[tokio::test]
 async fn n8_it_works_beside_a_running_hob() {
-    let house = House::running("").await;
-    house.ask(ADA, "The bins go out on Tuesday", Reply::text("I see.")).await;
-    house.ask(ADA, "The key hangs behind the door", Reply::text("I see.")).await;
-    let found = memory(&house.home, &["search", "bins"]).await;
+    let hob = TestHob::running("").await;
+    hob.ask(ADA, "The bins go out on Tuesday", Reply::text("I see.")).await;
+    hob.ask(ADA, "The key hangs behind the door", Reply::text("I see.")).await;
+    let found = memory(&hob.home, &["search", "bins"]).await;
     let name = found.split_whitespace().next().unwrap();
-    let line = memory(&house.home, &["export"]).await.lines().last().unwrap().replace("key", "lantern");
-    let file = house.path("in.jsonl");
+    let line = memory(&hob.home, &["export"]).await.lines().last().unwrap().replace("key", "lantern");
+    let file = hob.path("in.jsonl");
     std::fs::write(&file, line).unwrap();
     let (forget, import) = (["forget", name], ["import", "in.jsonl"]);
-    let (forgotten, imported) = tokio::join!(memory(&house.home, &forget), memory(&house.home, &import));
+    let (forgotten, imported) = tokio::join!(memory(&hob.home, &forget), memory(&hob.home, &import));
     assert!(forgotten.starts_with(&format!("forgotten: {name}")), "{forgotten}");
     assert_eq!(imported, "brought in: 1 said, 0 facts, 0 people; 0 were here already\n");
     // What it has in memory follows the file.
-    house.say(ADA, "/new");
-    house.told(ADA, 3).await;
-    assert_eq!(
-        house.ask(ADA, "Where does the lantern hang?", Reply::text("Behind the door.")).await,
-        "Behind the door."
-    );
-    let request = house.model.requests().pop().unwrap().body.to_string();
+    hob.say(ADA, "/new");
+    hob.told(ADA, 3).await;
+    assert_eq!(hob.ask(ADA, "Where does the lantern hang?", Reply::text("Behind the door.")).await, "Behind the door.");
+    let request = hob.model.requests().pop().unwrap().body.to_string();
     assert!(request.contains("The lantern hangs behind the door") && !request.contains("bins"), "{request}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }

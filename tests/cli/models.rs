@@ -3,19 +3,19 @@
 use std::process::Output;
 
 use hob_testkit::fake_model::{FakeModel, Reply};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A home, a model server, and a config that names it.
-struct House {
+struct Harness {
     home: TempDir,
     model: FakeModel,
 }
 
-impl House {
+impl Harness {
     async fn new() -> Self {
-        let house = Self { home: tempfile::tempdir().unwrap(), model: FakeModel::start().await };
+        let harness = Self { home: tempfile::tempdir().unwrap(), model: FakeModel::start().await };
         let config = format!(
             "[provider]
             kind = 'openai_compatible'
@@ -35,11 +35,11 @@ impl House {
             [aliases]
             quick = 'openai-compatible/small'
             gone = 'openai/gpt-5-mini'",
-            house.model.base_url()
+            harness.model.base_url()
         );
-        std::fs::write(house.home.path().join("config.toml"), config).unwrap();
-        house.model.require_key("sk-test");
-        house
+        std::fs::write(harness.home.path().join("config.toml"), config).unwrap();
+        harness.model.require_key("sk-test");
+        harness
     }
 
     /// Runs `hob models …` to its end.
@@ -60,7 +60,7 @@ impl House {
 }
 
 async fn ran(home: &TempDir, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    let mut command = hob(home.path(), &[&["models"], arguments].concat());
+    let mut command = hob_command(home.path(), &[&["models"], arguments].concat());
     command.envs(environment.iter().copied());
     within("end of the command", command.output()).await.unwrap()
 }
@@ -75,8 +75,8 @@ fn stderr(output: &Output) -> String {
 
 #[tokio::test]
 async fn a_list_shows_what_is_configured() {
-    let house = House::new().await;
-    let output = house.models(&["--json"]).await;
+    let harness = Harness::new().await;
+    let output = harness.models(&["--json"]).await;
     assert!(output.status.success(), "{output:?}");
     let list: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let models = list["models"].as_array().unwrap();
@@ -91,7 +91,7 @@ async fn a_list_shows_what_is_configured() {
     assert_eq!((&models[2]["label"], &models[2]["reach"]["is"]), (&json!("offline/built-in"), &json!("built_in")));
     assert_eq!(list["loose_aliases"], json!([["gone", "openai/gpt-5-mini"]]));
 
-    let text = stdout(&house.models(&[]).await);
+    let text = stdout(&harness.models(&[]).await);
     assert!(text.contains("primary, smart: openai-compatible/fake\n"), "{text}");
     assert!(
         text.contains("per million tokens $1.00 read, $1.00 read from cache, $10.50 written (config.toml)"),
@@ -100,12 +100,12 @@ async fn a_list_shows_what_is_configured() {
     assert!(text.contains("The alias gone leads nowhere"), "{text}");
     assert!(!text.contains("sk-test"));
     // Looking costs nothing.
-    assert_eq!(house.model.requests().len(), 0);
+    assert_eq!(harness.model.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn a_server_that_is_gone_is_told() {
-    let House { home, model } = House::new().await;
+    let Harness { home, model } = Harness::new().await;
     drop(model);
     let output = ran(&home, &["test"], &[]).await;
     assert_eq!(output.status.code(), Some(1));
@@ -148,32 +148,32 @@ async fn what_else_could_be_used_is_told() {
 
 #[tokio::test]
 async fn a_model_that_uses_the_tool_passes() {
-    let house = House::new().await;
-    house.model.reply(Reply::call("echo_number", r#"{"number": 7341}"#)).reply(Reply::text("It returned 7341."));
-    let output = house.models(&["test"]).await;
+    let harness = Harness::new().await;
+    harness.model.reply(Reply::call("echo_number", r#"{"number": 7341}"#)).reply(Reply::text("It returned 7341."));
+    let output = harness.models(&["test"]).await;
     assert!(output.status.success(), "{output:?}");
     let text = stdout(&output);
     assert!(text.starts_with("Asking openai-compatible/fake to call a tool.\n  called the tool: "), "{text}");
     assert!(text.contains("\n  second reply: ") && text.contains(" written, $0.0"), "{text}");
     assert!(text.ends_with("It works. It said: It returned 7341.\n"), "{text}");
-    let requests = house.model.requests();
+    let requests = harness.model.requests();
     assert_eq!((requests.len(), requests[0].tools()), (2, vec!["echo_number"]));
     assert_eq!((requests[1].last_role(), requests[1].last_text()), ("tool", "7341"));
-    assert_eq!(house.model.refused(), Vec::<String>::new());
+    assert_eq!(harness.model.refused(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_test_speaks_json_and_knows_aliases() {
-    let house = House::new().await;
-    house.model.reply(Reply::call("echo_number", r#"{"number":7341}"#)).reply(Reply::text("7341"));
-    let output = house.models(&["test", "quick", "--json"]).await;
+    let harness = Harness::new().await;
+    harness.model.reply(Reply::call("echo_number", r#"{"number":7341}"#)).reply(Reply::text("7341"));
+    let output = harness.models(&["test", "quick", "--json"]).await;
     assert!(output.status.success(), "{output:?}");
     let trial: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!((&trial["label"], &trial["said"]), (&json!("openai-compatible/small"), &json!("7341")));
     assert_eq!((&trial["failure"], trial["steps"].as_array().unwrap().len()), (&Value::Null, 2));
-    assert_eq!(house.model.requests()[0].body["model"], "small");
+    assert_eq!(harness.model.requests()[0].body["model"], "small");
 
-    let output = house.models(&["test", "nobody"]).await;
+    let output = harness.models(&["test", "nobody"]).await;
     assert_eq!(output.status.code(), Some(1));
     let told = stderr(&output);
     assert!(told.contains("no model is configured as nobody: name one of openai-compatible/fake (primary)"), "{told}");
@@ -181,22 +181,22 @@ async fn a_test_speaks_json_and_knows_aliases() {
 
 #[tokio::test]
 async fn what_fails_is_told_with_what_to_do() {
-    let house = House::new().await;
-    let told = house.failed(vec![Reply::text("Sure, 7341!")]).await;
+    let harness = Harness::new().await;
+    let told = harness.failed(vec![Reply::text("Sure, 7341!")]).await;
     assert!(told.contains("openai-compatible/fake did not pass: it called no tool, but said: Sure, 7341!"), "{told}");
     assert!(told.contains("Take a model that can use tools."), "{told}");
 
-    let told = house.failed(vec![Reply::call("echo_number", r#"{"number": 1}"#)]).await;
+    let told = harness.failed(vec![Reply::call("echo_number", r#"{"number": 1}"#)]).await;
     assert!(told.contains(r#"it called echo_number with {"number": 1}, and was told to with 7341"#), "{told}");
 
     let right = Reply::call("echo_number", r#"{"number": 7341}"#);
-    let told = house.failed(vec![right.clone(), right]).await;
+    let told = harness.failed(vec![right.clone(), right]).await;
     assert!(told.contains("with the result in hand it called echo_number again"), "{told}");
 
-    let told = house.failed(vec![Reply::status(401)]).await;
+    let told = harness.failed(vec![Reply::status(401)]).await;
     assert!(told.contains("Check the key: `api_key` under [provider] in config.toml"), "{told}");
 
-    let told = house.failed(vec![Reply::status(404)]).await;
+    let told = harness.failed(vec![Reply::status(404)]).await;
     assert!(told.contains("Check the model's name under [provider.models]"), "{told}");
-    assert_eq!(house.model.refused(), Vec::<String>::new());
+    assert_eq!(harness.model.refused(), Vec::<String>::new());
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use hob_config::environment::Environment;
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 use tempfile::TempDir;
 
 /// A home with a config, and a systemctl of its own.
@@ -27,7 +27,7 @@ fn home() -> TempDir {
 }
 
 async fn service(home: &Path, arguments: &[&str]) -> Output {
-    let mut command = hob(home, &[&["service"], arguments].concat());
+    let mut command = hob_command(home, &[&["service"], arguments].concat());
     let path = std::env::join_paths(
         std::iter::once(home.join("bin")).chain(std::env::split_paths(&Environment::of_process().get("PATH").unwrap())),
     );

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::Output;
 
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 use hob_testkit::served::Served;
 use tempfile::TempDir;
 
 async fn ran(home: &Path, arguments: &[&str]) -> Output {
-    let mut command = hob(home, &[&["skill"], arguments].concat());
+    let mut command = hob_command(home, &[&["skill"], arguments].concat());
     within("end of the command", command.output()).await.unwrap()
 }
 

@@ -103,9 +103,9 @@ async fn a_line_that_cannot_be_stored_ends_it() {
     assert_eq!(echo.texts(), Vec::<String>::new());
 }
 
-struct Deaf;
+struct FailingOutput;
 
-impl Write for Deaf {
+impl Write for FailingOutput {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(io::ErrorKind::BrokenPipe.into())
     }
@@ -117,7 +117,7 @@ impl Write for Deaf {
 
 #[tokio::test]
 async fn it_ends_when_nobody_reads() {
-    let console = Arc::new(Console::pipe(Deaf));
+    let console = Arc::new(Console::pipe(FailingOutput));
     let echo = Echo::new(&console);
     // The input stays open: a reader that hangs must not keep it from ending.
     let (reading, writing) = io::pipe().unwrap();

@@ -26,10 +26,10 @@ const LOOK: TerminalTraits = TerminalTraits { styles: true, is_dumb: false, refl
 const DATA: &str = "HOB_CONSOLE_TEST_DATA";
 
 /// Answers by streaming; `work` stays busy until `/stop`; `fail` is not stored the first time.
-struct House<W>(Arc<Echo<W>>);
+struct Harness<W>(Arc<Echo<W>>);
 
 #[async_trait]
-impl<W: Write + Send + 'static> Intake for House<W> {
+impl<W: Write + Send + 'static> Intake for Harness<W> {
     async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
         let InboundEvent::Posted { text } = inbound.happening.clone() else { panic!("{inbound:?}") };
         let first = self.0.taken.lock().unwrap().iter().all(|known| known.happening != inbound.happening);
@@ -79,8 +79,8 @@ async fn inner() {
     let mut terminate = signal(SignalKind::terminate()).unwrap();
     let (terminal, page) = Terminal::open(Path::new(&data), Vec::new(), LOOK).unwrap();
     let console = Arc::new(Console::terminal(page));
-    let house = House(Echo::new(&console));
-    let ports = Ports { intake: Arc::new(house), ..Echo::new(&console).ports() };
+    let harness = Harness(Echo::new(&console));
+    let ports = Ports { intake: Arc::new(harness), ..Echo::new(&console).ports() };
     tokio::select! {
         left = interact(terminal, &console, &ports) => {
             left.unwrap();

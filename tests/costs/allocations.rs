@@ -13,8 +13,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use crate::{eighty_facts, turn};
-use hob_testkit::house::House;
 use hob_testkit::process::at_home;
+use hob_testkit::test_hob::TestHob;
 
 #[global_allocator]
 static ALLOCATOR: Allocator<System> = Allocator::system();
@@ -51,7 +51,7 @@ fn inner() {
 
 /// A house whose Hob is counted.
 struct Counted {
-    house: House,
+    hob: TestHob,
     ask: ChildStdin,
     told: Lines<BufReader<ChildStdout>>,
 }
@@ -59,12 +59,12 @@ struct Counted {
 impl Counted {
     async fn start() -> Self {
         // With the page, as by itself; without one, tests could not run beside each other.
-        let mut house = House::with("[server]\nlisten = '127.0.0.1:0'").await;
-        let mut command = at_home(&std::env::current_exe().unwrap(), house.home.path());
+        let mut hob = TestHob::with("[server]\nlisten = '127.0.0.1:0'").await;
+        let mut command = at_home(&std::env::current_exe().unwrap(), hob.home.path());
         command.args(["--exact", "allocations::inner", "--nocapture"]).env(AS_HOB, "1").stdin(Stdio::piped());
-        house.start_as(command).await;
-        let (ask, told) = (house.hob().stdin(), house.hob().stdout().lines());
-        Self { house, ask, told }
+        hob.start_as(command).await;
+        let (ask, told) = (hob.process().stdin(), hob.process().stdout().lines());
+        Self { hob, ask, told }
     }
 
     async fn so_far(&mut self) -> u64 {
@@ -80,12 +80,12 @@ impl Counted {
     /// What a turn allocates, once nothing is done for the first time.
     async fn a_turn(&mut self) -> u64 {
         for _ in 0..3 {
-            turn(&mut self.house, "hi").await;
+            turn(&mut self.hob, "hi").await;
         }
         let mut counts = Vec::new();
         for _ in 0..TURNS {
             let before = self.so_far().await;
-            turn(&mut self.house, "hi").await;
+            turn(&mut self.hob, "hi").await;
             counts.push(self.so_far().await - before);
         }
         counts.sort_unstable();
@@ -107,8 +107,8 @@ async fn n17_a_plain_hi_allocates_so_often() {
 #[tokio::test]
 async fn n17_eighty_facts_allocate_so_often() {
     let mut counted = Counted::start().await;
-    counted.house.model.reply(eighty_facts());
-    turn(&mut counted.house, "Remember what stands on the shelves.").await;
+    counted.hob.model.reply(eighty_facts());
+    turn(&mut counted.hob, "Remember what stands on the shelves.").await;
     about(counted.a_turn().await, 4_940);
 }
 
@@ -116,6 +116,6 @@ async fn n17_eighty_facts_allocate_so_often() {
 #[tokio::test]
 async fn n17_a_start_allocates_so_often() {
     let mut counted = Counted::start().await;
-    turn(&mut counted.house, "hi").await;
+    turn(&mut counted.hob, "hi").await;
     about(counted.so_far().await, 51_800);
 }

@@ -12,7 +12,7 @@ use hob_model::tokens;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::world::Post;
-use hob_testkit::house::{House, OWNER};
+use hob_testkit::test_hob::{OWNER, TestHob};
 
 /// Statements are told by sqlx, one event each, without their values.
 const COUNTED: &str = "[daemon]\nlog = 'info,hob=debug,sqlx::query=debug'\nlog_format = 'json'";
@@ -49,8 +49,8 @@ fn since(log: &str, from: usize) -> BTreeMap<String, usize> {
     found
 }
 
-fn log_file_bytes(house: &House) -> u64 {
-    std::fs::metadata(house.path("data/hob.db-wal")).map_or(0, |file| file.len())
+fn log_file_bytes(hob: &TestHob) -> u64 {
+    std::fs::metadata(hob.path("data/hob.db-wal")).map_or(0, |file| file.len())
 }
 
 /// Words that are looked for in memory.
@@ -67,30 +67,30 @@ struct Since {
 }
 
 impl Since {
-    fn now(house: &mut House) -> Self {
-        let log = house.hob().log();
+    fn now(hob: &mut TestHob) -> Self {
+        let log = hob.process().log();
         let delivered = log.matches("outbox.delivered").count();
-        Self { log: log.len(), wal: log_file_bytes(house), delivered }
+        Self { log: log.len(), wal: log_file_bytes(hob), delivered }
     }
 
     /// What was done until so many more messages are recorded as delivered, and all that was said is taken in.
-    async fn until_delivered(self, house: &mut House, messages: usize) -> Cost {
-        house.recorded(self.delivered + messages).await;
-        house.acknowledged().await;
-        self.until_now(house)
+    async fn until_delivered(self, hob: &mut TestHob, messages: usize) -> Cost {
+        hob.recorded(self.delivered + messages).await;
+        hob.acknowledged().await;
+        self.until_now(hob)
     }
 
-    fn until_now(self, house: &mut House) -> Cost {
-        let log_bytes = log_file_bytes(house) - self.wal;
-        Cost { statements: since(&house.hob().log(), self.log), log_bytes }
+    fn until_now(self, hob: &mut TestHob) -> Cost {
+        let log_bytes = log_file_bytes(hob) - self.wal;
+        Cost { statements: since(&hob.process().log(), self.log), log_bytes }
     }
 }
 
 /// A turn of the owner's, from a quiet moment to the next.
-async fn turn(house: &mut House, text: &str) -> Cost {
-    let since = Since::now(house);
-    house.ask(OWNER, text, Reply::text("Hello.")).await;
-    since.until_delivered(house, 1).await
+async fn turn(hob: &mut TestHob, text: &str) -> Cost {
+    let since = Since::now(hob);
+    hob.ask(OWNER, text, Reply::text("Hello.")).await;
+    since.until_delivered(hob, 1).await
 }
 
 /// What one turn may cost. It is exact: who needs more raises it here and says why, and who needs less lowers it.
@@ -107,24 +107,24 @@ impl Cost {
 }
 
 /// A house in which some turns have been taken, so that nothing is done for the first time.
-async fn house() -> House {
+async fn hob() -> TestHob {
     house_with("").await
 }
 
-async fn house_with(settings: &str) -> House {
-    let mut house = House::with(&format!("{COUNTED}\n{settings}")).await;
-    house.telegram.group(HALL, &[]);
-    house.start().await;
+async fn house_with(settings: &str) -> TestHob {
+    let mut hob = TestHob::with(&format!("{COUNTED}\n{settings}")).await;
+    hob.telegram.group(HALL, &[]);
+    hob.start().await;
     for _ in 0..3 {
-        turn(&mut house, "hi").await;
+        turn(&mut hob, "hi").await;
     }
-    house
+    hob
 }
 
 #[tokio::test]
 async fn n17_a_plain_hi() {
-    let mut house = house().await;
-    let cost = turn(&mut house, "hi").await;
+    let mut hob = hob().await;
+    let cost = turn(&mut hob, "hi").await;
     assert_eq!(cost.count(), Count { statements: 28, commits: 3 }, "{cost:#?}");
     // 55 pages of 1 KiB with their headers, give or take a tenth: which rows share a page is chance.
     assert!((51_000..=63_000).contains(&cost.log_bytes), "{cost:#?}");
@@ -133,9 +133,9 @@ async fn n17_a_plain_hi() {
 /// What is asked is looked for in memory: nothing is where nothing is asked.
 #[tokio::test]
 async fn n17_a_question() {
-    let mut house = house().await;
-    turn(&mut house, "The red jar stands on the shelf.").await;
-    let cost = turn(&mut house, QUESTION).await;
+    let mut hob = hob().await;
+    turn(&mut hob, "The red jar stands on the shelf.").await;
+    let cost = turn(&mut hob, QUESTION).await;
     // Two more than "hi": it is looked for in memories and in facts.
     assert_eq!(cost.count(), Count { statements: 30, commits: 3 }, "{cost:#?}");
 }
@@ -143,9 +143,9 @@ async fn n17_a_question() {
 /// What the model is asked with for a first "hi": Hob's own words, the usual tools, and who speaks.
 #[tokio::test]
 async fn n17_the_tokens_of_a_first_hi() {
-    let mut house = House::running(COUNTED).await;
-    turn(&mut house, "hi").await;
-    let requests = house.model.requests();
+    let mut hob = TestHob::running(COUNTED).await;
+    turn(&mut hob, "hi").await;
+    let requests = hob.model.requests();
     let asked = requests.last().unwrap();
     let said: u64 = asked.messages().iter().map(|message| tokens::count(&message["content"].to_string())).sum();
     let offered = tokens::count(&asked.body["tools"].to_string());
@@ -167,13 +167,13 @@ fn server(without: &str) -> String {
 async fn n17_a_plain_hi_beside_an_mcp_server() {
     // A request has four tokens more: that there are tools which are shown on need. What there is to read adds none to them.
     for without in [", 'prompts', 'resources'", ""] {
-        let mut house = house_with(&server(without)).await;
-        house.hob().until_log("mcp.listed").await;
+        let mut hob = house_with(&server(without)).await;
+        hob.process().until_log("mcp.listed").await;
         // The first turn that has them stores the list of tools.
-        turn(&mut house, "hi").await;
-        let cost = turn(&mut house, "hi").await;
+        turn(&mut hob, "hi").await;
+        let cost = turn(&mut hob, "hi").await;
         assert_eq!(cost.count(), Count { statements: 28, commits: 3 }, "{cost:#?}");
-        let requests = house.model.requests();
+        let requests = hob.model.requests();
         let offered = tokens::count(&requests.last().unwrap().body["tools"].to_string());
         assert_eq!(offered, 1_728, "{without}");
     }
@@ -189,11 +189,11 @@ fn eighty_facts() -> Reply {
 
 #[tokio::test]
 async fn n17_the_same_with_eighty_facts() {
-    let mut house = house().await;
-    house.model.reply(eighty_facts());
-    turn(&mut house, "Remember what stands on the shelves.").await;
-    turn(&mut house, "hi").await;
-    let cost = turn(&mut house, "hi").await;
+    let mut hob = hob().await;
+    hob.model.reply(eighty_facts());
+    turn(&mut hob, "Remember what stands on the shelves.").await;
+    turn(&mut hob, "hi").await;
+    let cost = turn(&mut hob, "hi").await;
     // One more than without: what was recalled is kept, all of it at once.
     assert_eq!(cost.count(), Count { statements: 29, commits: 3 }, "{cost:#?}");
 }
@@ -201,8 +201,8 @@ async fn n17_the_same_with_eighty_facts() {
 /// What was said before is looked at by an index, however much it is.
 #[tokio::test]
 async fn n17_the_same_after_ten_thousand_messages() {
-    let mut house = house().await;
-    house.stop().await;
+    let mut hob = hob().await;
+    hob.stop().await;
     let much = r#"
         UPDATE sessions SET last_ordinal = last_ordinal + 10000 WHERE id = 1;
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
@@ -215,33 +215,33 @@ async fn n17_the_same_after_ten_thousand_messages() {
         INSERT INTO memories (episode_id, place, scope, speaker, user_id, text, origin, importance, at)
         SELECT (SELECT max(id) FROM episodes), i, (SELECT scope FROM episodes LIMIT 1), 'Owner', 1, 'shelf ' || i, 'owner', 0.3, i
         FROM n"#;
-    house.execute(much).await;
-    house.start().await;
+    hob.execute(much).await;
+    hob.start().await;
     // Four more than a question after little: common words are counted first, and recall looks at what stands around what it found.
     for (words, statements) in [("hi", 28), (QUESTION, 34)] {
         for _ in 0..2 {
-            turn(&mut house, words).await;
+            turn(&mut hob, words).await;
         }
-        let cost = turn(&mut house, words).await;
+        let cost = turn(&mut hob, words).await;
         assert_eq!(cost.count(), Count { statements, commits: 3 }, "{cost:#?}");
     }
 }
 
 #[tokio::test]
 async fn n17_one_tool_call() {
-    let mut house = house().await;
-    house.model.reply(Reply::call("current_time", "{}"));
-    let cost = turn(&mut house, "what time is it?").await;
+    let mut hob = hob().await;
+    hob.model.reply(Reply::call("current_time", "{}"));
+    let cost = turn(&mut hob, "what time is it?").await;
     assert_eq!(cost.count(), Count { statements: 50, commits: 5 }, "{cost:#?}");
 }
 
 #[tokio::test]
 async fn n17_a_question_answered() {
-    let mut house = house().await;
-    let since = Since::now(&mut house);
-    house.ask(OWNER, "Paint it", Reply::call("ask_human", r#"{"question": "Red or blue?"}"#)).await;
-    house.ask(OWNER, "red", Reply::text("Red it is.")).await;
-    let cost = since.until_delivered(&mut house, 2).await;
+    let mut hob = hob().await;
+    let since = Since::now(&mut hob);
+    hob.ask(OWNER, "Paint it", Reply::call("ask_human", r#"{"question": "Red or blue?"}"#)).await;
+    hob.ask(OWNER, "red", Reply::text("Red it is.")).await;
+    let cost = since.until_delivered(&mut hob, 2).await;
     // Two turns, and the buttons taken away in between: beside the run, so that some commits are made together, or not.
     assert!(cost.total() <= 100 && cost.commits() <= 12, "{cost:#?}");
 }
@@ -249,40 +249,40 @@ async fn n17_a_question_answered() {
 #[tokio::test]
 async fn n17_an_approval_pressed() {
     let pay = "[tools.pay]\nsandbox = false\ntrusted_output = true\ndescription = 'Pays.'\ncommand = ['/bin/true']\napproval = 'ask'";
-    let mut house = house_with(pay).await;
-    let since = Since::now(&mut house);
-    house.ask(OWNER, "Pay Ben", Reply::call("pay", "{}")).await;
-    house.model.reply(Reply::text("Ben will be glad."));
-    house.press(OWNER, "approve");
-    house.told(OWNER, 5).await;
-    let cost = since.until_delivered(&mut house, 2).await;
+    let mut hob = house_with(pay).await;
+    let since = Since::now(&mut hob);
+    hob.ask(OWNER, "Pay Ben", Reply::call("pay", "{}")).await;
+    hob.model.reply(Reply::text("Ben will be glad."));
+    hob.press(OWNER, "approve");
+    hob.told(OWNER, 5).await;
+    let cost = since.until_delivered(&mut hob, 2).await;
     assert!(cost.total() <= 100 && cost.commits() <= 12, "{cost:#?}");
 }
 
 #[tokio::test]
 async fn n17_what_a_group_says_and_not_to_hob() {
-    let mut house = house().await;
+    let mut hob = hob().await;
     let mut cost = Cost::default();
     // The first makes a conversation of it.
     for _ in 0..2 {
-        let since = Since::now(&mut house);
-        house.telegram.post(Post::new(HALL, OWNER, "Who has the key?"));
-        house.acknowledged().await;
-        cost = since.until_now(&mut house);
+        let since = Since::now(&mut hob);
+        hob.telegram.post(Post::new(HALL, OWNER, "Who has the key?"));
+        hob.acknowledged().await;
+        cost = since.until_now(&mut hob);
     }
     assert_eq!(cost.count(), Count { statements: 7, commits: 1 }, "{cost:#?}");
 }
 
 #[tokio::test]
 async fn n17_a_schedule_begins() {
-    let mut house = house().await;
+    let mut hob = hob().await;
     let arguments = r#"{"action": "create", "when": "every year on 1 January at 9:00", "task": "Water the plants."}"#;
-    house.model.reply(Reply::call("schedule", arguments));
-    turn(&mut house, "Remind me").await;
-    let since = Since::now(&mut house);
-    house.model.reply(Reply::text("The plants are thirsty."));
-    house.say(OWNER, "/schedules run 1");
-    let cost = since.until_delivered(&mut house, 2).await;
+    hob.model.reply(Reply::call("schedule", arguments));
+    turn(&mut hob, "Remind me").await;
+    let since = Since::now(&mut hob);
+    hob.model.reply(Reply::text("The plants are thirsty."));
+    hob.say(OWNER, "/schedules run 1");
+    let cost = since.until_delivered(&mut hob, 2).await;
     // What is said of it goes out beside the run, so that some commits are made together, or not.
     assert!(cost.total() <= 71 && cost.commits() <= 9, "{cost:#?}");
 }
@@ -291,27 +291,27 @@ async fn n17_a_schedule_begins() {
 #[tokio::test]
 async fn f1_n17_a_look_that_finds_nothing() {
     let look = "[[schedule]]\nname = 'box'\nwhen = 'every year on 1 January at 9:00'\ntask = 'x'\ncheck = ['/bin/echo', 'NO_WORK']";
-    let mut house = house_with(look).await;
-    let asked = house.model.requests().len();
+    let mut hob = house_with(look).await;
+    let asked = hob.model.requests().len();
     let mut cost = Cost::default();
     // For the first command the sandbox is tried.
     for _ in 0..2 {
-        let since = Since::now(&mut house);
-        house.say(OWNER, "/schedules run 1");
-        cost = since.until_delivered(&mut house, 2).await;
+        let since = Since::now(&mut hob);
+        hob.say(OWNER, "/schedules run 1");
+        cost = since.until_delivered(&mut hob, 2).await;
     }
-    assert_eq!(house.model.requests().len(), asked);
+    assert_eq!(hob.model.requests().len(), asked);
     // What is said of it goes out beside the look, so that some commits are made together, or not.
     assert!(cost.total() <= 60 && cost.commits() <= 8, "{cost:#?}");
 }
 
 #[tokio::test]
 async fn n17_a_reload() {
-    let mut house = house().await;
-    let since = Since::now(&mut house);
-    house.configure(&format!("{COUNTED}\n[agent]\niterations_max = 7"));
-    house.hob().until_logged("config.reloaded", 1).await;
-    let cost = since.until_now(&mut house);
+    let mut hob = hob().await;
+    let since = Since::now(&mut hob);
+    hob.configure(&format!("{COUNTED}\n[agent]\niterations_max = 7"));
+    hob.process().until_logged("config.reloaded", 1).await;
+    let cost = since.until_now(&mut hob);
     // Looks at what is stored, some of them after it is told; nothing is written.
     assert!(cost.total() <= 15 && cost.log_bytes == 0, "{cost:#?}");
 }
@@ -319,11 +319,11 @@ async fn n17_a_reload() {
 /// An idle house prolongs nothing and looks at nothing but whether something is due.
 #[tokio::test]
 async fn n17_an_idle_house() {
-    let mut house = House::running(&format!("{COUNTED}\nreconcile_secs = 1")).await;
-    turn(&mut house, "hi").await;
-    let since = Since::now(&mut house);
-    house.hob().until_logged("agent_run.reconcile", 3).await;
-    let cost = since.until_now(&mut house);
+    let mut hob = TestHob::running(&format!("{COUNTED}\nreconcile_secs = 1")).await;
+    turn(&mut hob, "hi").await;
+    let since = Since::now(&mut hob);
+    hob.process().until_logged("agent_run.reconcile", 3).await;
+    let cost = since.until_now(&mut hob);
     assert_eq!(cost.commits(), 0, "{cost:#?}");
     assert_eq!(cost.log_bytes, 0, "{cost:#?}");
 }

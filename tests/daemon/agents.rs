@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_model::{Gate, ReceivedRequest, Reply, Script};
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, House, OWNER, STRANGER};
-use hob_testkit::process::{Hob, hob, within};
+use hob_testkit::process::{HobProcess, hob_command, within};
+use hob_testkit::test_hob::{ADA, OWNER, STRANGER, TestHob};
 
 /// A tool with an effect that then waits for a word; it is not safe to run twice.
 const EFFECT: &str = r#"[tools.effect]
@@ -25,9 +25,9 @@ trusted_output = true
 
 /// A model that does what the last line of its task says: `hand A | B` hands A and B on, `hand A + tool` calls a tool
 /// beside that, `use tool`, `wait`, or words that it says. When results have come it says so.
-fn obeys(house: &House, gate: &Gate) {
+fn obeys(hob: &TestHob, gate: &Gate) {
     let gate = gate.clone();
-    house.model.otherwise(move |asked| {
+    hob.model.otherwise(move |asked| {
         if asked.last_role() == "tool" {
             return Reply::text("The reports are in.");
         }
@@ -53,43 +53,43 @@ fn mission(task: &str) -> String {
     json!({ "mission": "You dig in the garden.", "task": task }).to_string()
 }
 
-async fn digging(settings: &str) -> (House, Gate) {
-    let mut house = House::with(settings).await;
+async fn digging(settings: &str) -> (TestHob, Gate) {
+    let mut hob = TestHob::with(settings).await;
     let gate = Gate::default();
-    obeys(&house, &gate);
-    house.start().await;
-    (house, gate)
+    obeys(&hob, &gate);
+    hob.start().await;
+    (hob, gate)
 }
 
-fn is_agent(asked: &Asked) -> bool {
+fn is_agent(asked: &ReceivedRequest) -> bool {
     asked.system().contains("You are an agent of Hob's")
 }
 
 /// What tools answered in the last request of a person's own run.
-fn reports(house: &House) -> Vec<String> {
-    let last = house.model.requests().into_iter().rfind(|asked| !is_agent(asked)).unwrap();
+fn reports(hob: &TestHob) -> Vec<String> {
+    let last = hob.model.requests().into_iter().rfind(|asked| !is_agent(asked)).unwrap();
     let results = last.messages().iter().filter(|message| message["role"] == "tool");
     results.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn shown(house: &House, arguments: &[&str]) -> String {
-    let output = within("end of the command", hob(house.home.path(), arguments).output()).await.unwrap();
+async fn shown(hob: &TestHob, arguments: &[&str]) -> String {
+    let output = within("end of the command", hob_command(hob.home.path(), arguments).output()).await.unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[tokio::test]
 async fn b8_agents_work_side_by_side_and_only_the_run_that_waits_speaks() {
-    let (mut house, gate) = digging("").await;
-    house.say(ADA, "hand wait | wait | It is dry.");
+    let (mut hob, gate) = digging("").await;
+    hob.say(ADA, "hand wait | wait | It is dry.");
     // Both that wait are asked before either has answered.
-    house.asked(4).await;
-    house.say(ADA, "/status");
-    let status = house.told(ADA, 1).await.remove(0);
+    hob.asked(4).await;
+    hob.say(ADA, "/status");
+    let status = hob.told(ADA, 1).await.remove(0);
     assert!(status.contains("\nhere: working, 0 queued\nagent 2 (depth 1, "), "{status}");
     gate.open();
-    assert_eq!(house.told(ADA, 2).await[1], "The reports are in.");
-    let reports = reports(&house);
+    assert_eq!(hob.told(ADA, 2).await[1], "The reports are in.");
+    let reports = reports(&hob);
     assert_eq!(reports.len(), 3);
     for (report, words) in reports.iter().zip(["Waited.", "Waited.", "It is dry."]) {
         let claim = format!(
@@ -97,50 +97,49 @@ async fn b8_agents_work_side_by_side_and_only_the_run_that_waits_speaks() {
         );
         assert!(report.starts_with(&claim), "{report}");
     }
-    let agent = house.model.requests().into_iter().find(is_agent).unwrap();
+    let agent = hob.model.requests().into_iter().find(is_agent).unwrap();
     assert!(agent.system().ends_with("Your mission: You dig in the garden."), "{}", agent.system());
-    house.nothing_refused();
-    house.stop().await;
-    let runs = shown(&house, &["runs"]).await;
+    hob.nothing_refused();
+    hob.stop().await;
+    let runs = shown(&hob, &["runs"]).await;
     assert!(runs.contains("-") && runs.lines().filter(|line| line.contains(" for run 1 · ")).count() == 3, "{runs}");
-    assert!(shown(&house, &["replay", "1"]).await.contains("\nIts agents: 2, 3, 4\n"));
-    assert!(shown(&house, &["replay", "3"]).await.contains("\nAn agent of run 1\n"));
+    assert!(shown(&hob, &["replay", "1"]).await.contains("\nIts agents: 2, 3, 4\n"));
+    assert!(shown(&hob, &["replay", "3"]).await.contains("\nAn agent of run 1\n"));
     for run in ["1", "2", "3", "4"] {
-        shown(&house, &["replay", run, "--verify"]).await;
+        shown(&hob, &["replay", run, "--verify"]).await;
     }
-    let said = house.values::<String>("SELECT text FROM memories").await;
+    let said = hob.values::<String>("SELECT text FROM memories").await;
     assert_eq!(said, ["hand wait | wait | It is dry."], "only what a person said is remembered");
     assert_eq!(
-        house
-            .values::<String>(
-                "SELECT s.key FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.user_id IS NOT NULL"
-            )
-            .await,
+        hob.values::<String>(
+            "SELECT s.key FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.user_id IS NOT NULL"
+        )
+        .await,
         ["7"]
     );
 }
 
 #[tokio::test]
 async fn b8_with_one_run_at_a_time_agents_of_agents_come_to_their_end() {
-    let (house, _gate) = digging("[daemon]\nruns_parallel_max = 1").await;
-    house.say(ADA, "hand hand It is dry. | hand It is wet. | It is cold.");
-    assert_eq!(house.told(ADA, 1).await, ["The reports are in."]);
-    assert_eq!(reports(&house).len(), 3);
-    house.nothing_refused();
+    let (hob, _gate) = digging("[daemon]\nruns_parallel_max = 1").await;
+    hob.say(ADA, "hand hand It is dry. | hand It is wet. | It is cold.");
+    assert_eq!(hob.told(ADA, 1).await, ["The reports are in."]);
+    assert_eq!(reports(&hob).len(), 3);
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn a12_sessions_of_agents_have_published_names_and_are_three_deep() {
-    let (mut house, _gate) = digging("").await;
-    house.say(ADA, "hand hand hand hand It is dry.");
-    assert_eq!(house.told(ADA, 1).await, ["The reports are in."]);
-    let requests = house.model.requests();
+    let (mut hob, _gate) = digging("").await;
+    hob.say(ADA, "hand hand hand hand It is dry.");
+    assert_eq!(hob.told(ADA, 1).await, ["The reports are in."]);
+    let requests = hob.model.requests();
     let deepest =
         requests.iter().find(|asked| asked.last_text().starts_with("You are at depth 3 of 3: do it yourself."));
     assert!(deepest.is_some_and(is_agent));
-    house.nothing_refused();
-    house.stop().await;
-    let keys = house.values::<String>("SELECT key FROM sessions WHERE key <> '7' ORDER BY id").await;
+    hob.nothing_refused();
+    hob.stop().await;
+    let keys = hob.values::<String>("SELECT key FROM sessions WHERE key <> '7' ORDER BY id").await;
     for (key, depth) in keys.iter().zip(1..) {
         let id = key.strip_prefix(&format!("sub-{depth}-")).unwrap();
         assert!(id.len() == 36 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-'), "{key}");
@@ -152,13 +151,14 @@ async fn a12_sessions_of_agents_have_published_names_and_are_three_deep() {
 async fn c5_an_agents_tools_are_no_wider_than_those_of_who_hands_on() {
     let settings = "[telegram]\nguest_user_ids = [99]\npersonas = { '7' = 'digger' }\n[quotas]\nguest_month_tokens = 1000000\n\
                     [personas.digger]\nprompt = 'You dig.'\nmodules = ['agents', 'time']\n[tools.secret]\nsandbox = false\ndescription = 'x'\ncommand = ['true']\nrole = 'admin'";
-    let (house, _gate) = digging(settings).await;
-    house.say(STRANGER, "hand hand It is dry.");
-    house.told(STRANGER, 1).await;
-    house.say(ADA, "hand It is dry.");
-    house.told(ADA, 1).await;
-    let requests = house.model.requests();
-    let (agents, own): (Vec<&Asked>, Vec<&Asked>) = requests.iter().partition(|asked| is_agent(asked));
+    let (hob, _gate) = digging(settings).await;
+    hob.say(STRANGER, "hand hand It is dry.");
+    hob.told(STRANGER, 1).await;
+    hob.say(ADA, "hand It is dry.");
+    hob.told(ADA, 1).await;
+    let requests = hob.model.requests();
+    let (agents, own): (Vec<&ReceivedRequest>, Vec<&ReceivedRequest>) =
+        requests.iter().partition(|asked| is_agent(asked));
     for agent in &agents {
         let digger = agent.system().contains("You dig.\n");
         let own = own.iter().find(|asked| asked.system().contains("You dig.") == digger).unwrap();
@@ -169,126 +169,126 @@ async fn c5_an_agents_tools_are_no_wider_than_those_of_who_hands_on() {
         assert_eq!(agent.body["tools"].to_string().contains("get_run_journal"), !digger);
     }
     assert!(agents.len() > 3, "{}", agents.len());
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n1_a_crash_while_an_agent_works_costs_nothing_but_its_open_request() {
-    let (mut house, _gate) = digging("").await;
-    house.say(ADA, "hand wait | It is dry.");
-    house.asked(3).await;
-    house.crash().await;
+    let (mut hob, _gate) = digging("").await;
+    hob.say(ADA, "hand wait | It is dry.");
+    hob.asked(3).await;
+    hob.crash().await;
     let gate = Gate::default();
     gate.open();
-    obeys(&house, &gate);
-    house.start().await;
-    assert_eq!(house.told(ADA, 1).await, ["The reports are in."]);
-    let reports = reports(&house);
+    obeys(&hob, &gate);
+    hob.start().await;
+    assert_eq!(hob.told(ADA, 1).await, ["The reports are in."]);
+    let reports = reports(&hob);
     assert!(reports[0].contains("]\nWaited.\n[") && reports[1].contains("]\nIt is dry.\n["), "{reports:?}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn b7_a_stop_stops_the_whole_tree() {
-    let (mut house, _gate) = digging("").await;
-    house.say(ADA, "hand hand wait | wait");
-    house.asked(4).await;
-    house.say(ADA, "/stop");
-    assert_eq!(house.told(ADA, 1).await, ["Stopped."]);
-    within("end of both streams", house.model.dropped(2)).await;
-    assert_eq!(house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
-    house.nothing_refused();
-    house.stop().await;
-    let states = house.values::<String>("SELECT state FROM runs ORDER BY id").await;
+    let (mut hob, _gate) = digging("").await;
+    hob.say(ADA, "hand hand wait | wait");
+    hob.asked(4).await;
+    hob.say(ADA, "/stop");
+    assert_eq!(hob.told(ADA, 1).await, ["Stopped."]);
+    within("end of both streams", hob.model.dropped(2)).await;
+    assert_eq!(hob.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
+    hob.nothing_refused();
+    hob.stop().await;
+    let states = hob.values::<String>("SELECT state FROM runs ORDER BY id").await;
     assert_eq!(states, ["cancelled", "cancelled", "cancelled", "cancelled", "completed"]);
 }
 
 #[tokio::test]
 async fn b8_when_nobody_waits_any_more_the_report_goes_to_the_person() {
-    let mut house = House::with(EFFECT).await;
-    let (mut up, _go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
-    obeys(&house, &Gate::default());
-    house.start().await;
-    house.say(ADA, "hand wait + effect");
+    let mut hob = TestHob::with(EFFECT).await;
+    let (mut up, _go) = (Fifo::make(&hob.path("up")), Fifo::make(&hob.path("go")));
+    obeys(&hob, &Gate::default());
+    hob.start().await;
+    hob.say(ADA, "hand wait + effect");
     up.line().await;
-    house.asked(2).await;
-    house.crash().await;
+    hob.asked(2).await;
+    hob.crash().await;
     let gate = Gate::default();
-    obeys(&house, &gate);
-    house.start().await;
-    assert!(house.told(ADA, 1).await[0].contains("3. give up"));
-    house.say(ADA, "give up");
-    house.told(ADA, 2).await;
+    obeys(&hob, &gate);
+    hob.start().await;
+    assert!(hob.told(ADA, 1).await[0].contains("3. give up"));
+    hob.say(ADA, "give up");
+    hob.told(ADA, 2).await;
     gate.open();
-    insta::assert_snapshot!(house.told(ADA, 3).await[2], @"
+    insta::assert_snapshot!(hob.told(ADA, 3).await[2], @"
     An agent was still at work for you; the task that it belonged to is over. It says, and I have not checked it:
     Waited.
 
     Done so far: nothing that changes anything.
     ");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn d6_what_an_agent_needs_approved_is_asked_where_the_task_began() {
-    let (mut house, _gate) = digging(CAREFUL).await;
-    house.say(ADA, "hand use careful");
-    let question = house.told(ADA, 1).await.remove(0);
+    let (mut hob, _gate) = digging(CAREFUL).await;
+    hob.say(ADA, "hand use careful");
+    let question = hob.told(ADA, 1).await.remove(0);
     assert!(question.starts_with("An agent at work for you (You dig in the garden.) asks:\n"), "{question}");
     assert!(question.ends_with("1. approve\n2. always\n3. deny"), "{question}");
-    house.recorded(1).await;
-    house.restart().await;
-    house.press(ADA, "always");
-    assert_eq!(house.told(ADA, 2).await[1], "The reports are in.");
-    assert!(reports(&house)[0].contains("- careful: 1 of 1 done"), "{:?}", reports(&house));
-    house.say(ADA, "hand use careful");
-    assert_eq!(house.told(ADA, 3).await[2], "The reports are in.", "it was allowed for good in this conversation");
-    assert_eq!(house.lines("effects").len(), 2);
-    house.say(ADA, "/grants revoke 1");
-    house.told(ADA, 4).await;
-    house.say(ADA, "hand use careful");
-    house.told(ADA, 5).await;
+    hob.recorded(1).await;
+    hob.restart().await;
+    hob.press(ADA, "always");
+    assert_eq!(hob.told(ADA, 2).await[1], "The reports are in.");
+    assert!(reports(&hob)[0].contains("- careful: 1 of 1 done"), "{:?}", reports(&hob));
+    hob.say(ADA, "hand use careful");
+    assert_eq!(hob.told(ADA, 3).await[2], "The reports are in.", "it was allowed for good in this conversation");
+    assert_eq!(hob.lines("effects").len(), 2);
+    hob.say(ADA, "/grants revoke 1");
+    hob.told(ADA, 4).await;
+    hob.say(ADA, "hand use careful");
+    hob.told(ADA, 5).await;
     // In words, while the run that waits for the agent has the lane.
-    house.say(ADA, "no, it rains");
-    assert_eq!(house.told(ADA, 6).await[5], "The reports are in.");
-    assert!(reports(&house)[2].contains("- careful: 0 of 1 done, 1 not allowed"), "{:?}", reports(&house));
-    house.nothing_refused();
+    hob.say(ADA, "no, it rains");
+    assert_eq!(hob.told(ADA, 6).await[5], "The reports are in.");
+    assert!(reports(&hob)[2].contains("- careful: 0 of 1 done, 1 not allowed"), "{:?}", reports(&hob));
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n6_what_is_not_vouched_for_taints_both_ways() {
-    let (mut house, _gate) =
+    let (mut hob, _gate) =
         digging("[cli_agents.fake]\nsandbox = false\ncommand = ['/bin/echo', '{task}']\n[workspace]\ndir = '$HOME'")
             .await;
-    house.say(OWNER, "hand use fake");
-    assert!(house.told(OWNER, 1).await[0].contains("cli_agent"));
-    house.press(OWNER, "approve");
-    assert_eq!(house.told(OWNER, 2).await[1], "The reports are in.");
-    house.nothing_refused();
-    house.stop().await;
-    let bodies = house.values::<String>("SELECT body FROM run_events WHERE kind = 'child.ended'").await;
+    hob.say(OWNER, "hand use fake");
+    assert!(hob.told(OWNER, 1).await[0].contains("cli_agent"));
+    hob.press(OWNER, "approve");
+    assert_eq!(hob.told(OWNER, 2).await[1], "The reports are in.");
+    hob.nothing_refused();
+    hob.stop().await;
+    let bodies = hob.values::<String>("SELECT body FROM run_events WHERE kind = 'child.ended'").await;
     let end: Value = serde_json::from_str(&bodies[0]).unwrap();
     assert_eq!(end["body"]["taint"], json!([{ "o": "tool", "w": "fake" }]), "{end}");
 }
 
 #[tokio::test]
 async fn n8_what_is_forgotten_is_forgotten_by_agents_too() {
-    let (mut house, _gate) = digging("").await;
-    house.model.reply(Reply::call(
+    let (mut hob, _gate) = digging("").await;
+    hob.model.reply(Reply::call(
         "spawn_agent",
         &json!({ "mission": "You keep zanzibar.", "task": "Where is zanzibar?" }).to_string(),
     ));
-    house.say(ADA, "Ask about zanzibar");
-    house.told(ADA, 1).await;
-    house.say(ADA, "/memory zanzibar");
-    let shown = house.told(ADA, 2).await.pop().unwrap();
+    hob.say(ADA, "Ask about zanzibar");
+    hob.told(ADA, 1).await;
+    hob.say(ADA, "/memory zanzibar");
+    let shown = hob.told(ADA, 2).await.pop().unwrap();
     // What is still on its way keeps its words until it has come.
-    house.recorded(2).await;
+    hob.recorded(2).await;
     let name = shown.lines().find_map(|line| line.split_once(" “Ask about")).unwrap().0.rsplit(' ').next().unwrap();
-    house.say(ADA, &format!("/forget {name}"));
-    house.told(ADA, 3).await;
-    house.stop().await;
-    let bytes = std::fs::read(house.path("data/hob.db")).unwrap().to_ascii_lowercase();
+    hob.say(ADA, &format!("/forget {name}"));
+    hob.told(ADA, 3).await;
+    hob.stop().await;
+    let bytes = std::fs::read(hob.path("data/hob.db")).unwrap().to_ascii_lowercase();
     assert!(!bytes.windows(8).any(|window| window == b"zanzibar"), "the words are still in the file");
 }
 
@@ -296,28 +296,28 @@ async fn n8_what_is_forgotten_is_forgotten_by_agents_too() {
 async fn n10_all_that_works_for_a_run_is_paid_from_its_budget() {
     let prices = "[models.'openai-compatible/fake']\ninput_usd = 0.0\noutput_usd = 1000.0\n[budget]\nrun_usd = 10.0\n\
                   [provider]\nmax_output_tokens = 3000";
-    let (mut house, _gate) = digging(prices).await;
+    let (mut hob, _gate) = digging(prices).await;
     // Each call sets three dollars aside: there is room for three agents at once, and not for a fourth.
     let gate = Gate::default();
-    obeys(&house, &gate);
-    house.say(ADA, "hand wait 1 | wait 2 | wait 3 | wait 4");
+    obeys(&hob, &gate);
+    hob.say(ADA, "hand wait 1 | wait 2 | wait 3 | wait 4");
     // The fourth is refused before any of the others has answered.
-    house.hob().until_ended(1).await;
-    house.asked(4).await;
+    hob.process().until_ended(1).await;
+    hob.asked(4).await;
     gate.open();
-    house.told(ADA, 1).await;
-    let over = reports(&house).iter().filter(|report| report.starts_with("[The agent failed: budget.]")).count();
-    assert_eq!(over, 1, "{:?}", reports(&house));
-    house.nothing_refused();
-    house.stop().await;
+    hob.told(ADA, 1).await;
+    let over = reports(&hob).iter().filter(|report| report.starts_with("[The agent failed: budget.]")).count();
+    assert_eq!(over, 1, "{:?}", reports(&hob));
+    hob.nothing_refused();
+    hob.stop().await;
 }
 
 #[tokio::test]
 async fn e3_an_agent_that_takes_long_is_told_something_and_its_report_still_comes() {
-    let mut house = House::new().await;
+    let mut hob = TestHob::new().await;
     let gate = Gate::default();
     let opened = gate.clone();
-    house.model.otherwise(move |asked| {
+    hob.model.otherwise(move |asked| {
         let is_agent = asked.system().contains("You are an agent of Hob's");
         let last = asked.last_text().to_owned();
         match (is_agent, asked.last_role()) {
@@ -331,14 +331,14 @@ async fn e3_an_agent_that_takes_long_is_told_something_and_its_report_still_come
             (false, _) => Reply::call("spawn_agent", &mission("Dig.")),
         }
     });
-    let mut command = hob(house.home.path(), &["run"]);
+    let mut command = hob_command(hob.home.path(), &["run"]);
     command.env("HOB_AGENT_TOOL_TIMEOUT_SECS", "1");
-    house.hob = Some(Hob::start(command));
-    house.say(ADA, "Dig the garden");
-    house.hob().until_logged("agent.told", 1).await;
+    hob.process = Some(HobProcess::start(command));
+    hob.say(ADA, "Dig the garden");
+    hob.process().until_logged("agent.told", 1).await;
     gate.open();
-    assert_eq!(house.told(ADA, 1).await, ["It is dug."]);
-    let sent: Vec<String> = house.model.requests().iter().map(|asked| asked.body["messages"].to_string()).collect();
+    assert_eq!(hob.told(ADA, 1).await, ["It is dug."]);
+    let sent: Vec<String> = hob.model.requests().iter().map(|asked| asked.body["messages"].to_string()).collect();
     assert!(sent.iter().any(|sent| sent.contains("[Agent 1 is still at work after 1 s.")), "{sent:#?}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -10,30 +10,30 @@ use tokio::process::{ChildStdin, ChildStdout};
 use crate::typed::Person;
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, House};
-use hob_testkit::process::{Hob, hob, within};
+use hob_testkit::process::{HobProcess, hob_command, within};
+use hob_testkit::test_hob::{ADA, TestHob};
 
-async fn echoing(settings: &str) -> House {
-    let mut house = House::with(settings).await;
-    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
-    house.start().await;
-    house
+async fn echoing(settings: &str) -> TestHob {
+    let mut hob = TestHob::with(settings).await;
+    hob.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
+    hob.start().await;
+    hob
 }
 
 /// A window with a script at it.
 struct Window {
-    hob: Hob,
+    process: HobProcess,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Window {
-    fn open(house: &House, arguments: &[&str]) -> Self {
-        let mut command = hob(house.home.path(), &[&["chat"], arguments].concat());
+    fn open(hob: &TestHob, arguments: &[&str]) -> Self {
+        let mut command = hob_command(hob.home.path(), &[&["chat"], arguments].concat());
         command.stdin(Stdio::piped());
-        let mut hob = Hob::start(command);
-        let (stdin, lines) = (hob.stdin(), hob.stdout().lines());
-        Self { hob, stdin, lines }
+        let mut process = HobProcess::start(command);
+        let (stdin, lines) = (process.stdin(), process.stdout().lines());
+        Self { process, stdin, lines }
     }
 
     async fn says(&mut self, line: &str) {
@@ -55,18 +55,18 @@ command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go; echo did 
 "#;
 
 /// Asks one question; returns the exit code and what was printed.
-async fn asked(house: &House, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut hob = Hob::start(hob(house.home.path(), &[&["ask"], arguments].concat()));
+async fn asked(hob: &TestHob, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut process = HobProcess::start(hob_command(hob.home.path(), &[&["ask"], arguments].concat()));
     let mut printed = String::new();
-    within("end of the output", hob.stdout().read_to_string(&mut printed)).await.unwrap();
-    (hob.ended().await.code(), printed)
+    within("end of the output", process.stdout().read_to_string(&mut printed)).await.unwrap();
+    (process.ended().await.code(), printed)
 }
 
 #[tokio::test]
 async fn f7_k2_two_windows_show_one_conversation_and_a_new_one_shows_its_own() {
-    let house = echoing("").await;
+    let hob = echoing("").await;
     let (mut one, mut two, mut other) =
-        (Window::open(&house, &[]), Window::open(&house, &[]), Window::open(&house, &["--new"]));
+        (Window::open(&hob, &[]), Window::open(&hob, &[]), Window::open(&hob, &["--new"]));
     one.says("first").await;
     assert_eq!(one.hears().await, "You said first");
     two.says("second").await;
@@ -77,11 +77,11 @@ async fn f7_k2_two_windows_show_one_conversation_and_a_new_one_shows_its_own() {
     one.says("third").await;
     assert_eq!(one.hears().await, "You said third", "what is said elsewhere is not shown here");
     drop(one.stdin);
-    assert!(one.hob.ended().await.success());
+    assert!(one.process.ended().await.success());
     // The daemon goes on.
-    house.say(ADA, "hello");
-    assert_eq!(house.told(ADA, 1).await, ["You said hello"]);
-    house.nothing_refused();
+    hob.say(ADA, "hello");
+    assert_eq!(hob.told(ADA, 1).await, ["You said hello"]);
+    hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -94,25 +94,25 @@ description = "Pays."
 command = ["/bin/sh", "-c", "echo paid >> $HOME/paid; echo paid"]
 approval = "ask"
 "#;
-    let house = echoing(PAY).await;
-    house.model.reply(Reply::call("pay", "{}"));
-    house.model.reply(Reply::text("Paid."));
-    let mut window = Window::open(&house, &[]);
+    let hob = echoing(PAY).await;
+    hob.model.reply(Reply::call("pay", "{}"));
+    hob.model.reply(Reply::text("Paid."));
+    let mut window = Window::open(&hob, &[]);
     window.says("Pay Ben").await;
     while !window.hears().await.starts_with("1. ") {}
-    assert_eq!(house.lines("paid"), Vec::<String>::new());
+    assert_eq!(hob.lines("paid"), Vec::<String>::new());
     window.says("1").await;
     while window.hears().await != "Paid." {}
-    assert_eq!(house.lines("paid"), ["paid"]);
+    assert_eq!(hob.lines("paid"), ["paid"]);
 
     let gate = Gate::default();
-    house.model.reply(Script::default().text("Let me").gate(&gate).text(" think.").finish("stop").into());
+    hob.model.reply(Script::default().text("Let me").gate(&gate).text(" think.").finish("stop").into());
     window.says("Think hard").await;
-    house.asked(3).await;
-    let mut second = Person::sit_down(&house);
+    hob.asked(3).await;
+    let mut second = Person::sit_down(&hob);
     second.sees("> ").await;
     second.types("/stop\r").await;
-    within("dropped stream", house.model.dropped(1)).await;
+    within("dropped stream", hob.model.dropped(1)).await;
     second.sees("Stopped.").await;
     while window.hears().await != "Stopped." {}
     gate.open();
@@ -120,35 +120,35 @@ approval = "ask"
 
 #[tokio::test]
 async fn f7_k2_a_person_at_a_window_sees_a_reply_grow() {
-    let mut house = echoing("").await;
+    let mut hob = echoing("").await;
     let gate = Gate::default();
-    house.model.reply(Script::default().text("It is ").gate(&gate).text("noon.").finish("stop").into());
-    let mut person = Person::sit_down(&house);
+    hob.model.reply(Script::default().text("It is ").gate(&gate).text("noon.").finish("stop").into());
+    let mut person = Person::sit_down(&hob);
     person.sees("a window onto the Hob that runs here").await;
     person.sees("> ").await;
     person.types("What time is it?\r").await;
     person.sees("It is").await;
     gate.open();
     person.sees("noon.").await;
-    std::fs::write(house.path("note.txt"), "the gate is green").unwrap();
-    house.model.reply(Reply::text("A note."));
+    std::fs::write(hob.path("note.txt"), "the gate is green").unwrap();
+    hob.model.reply(Reply::text("A note."));
     person.types("/attach note.txt what is it\r").await;
     person.sees("A note.").await;
-    assert!(house.model.requests().last().unwrap().last_text().contains("note.txt"));
-    house.stop().await;
+    assert!(hob.model.requests().last().unwrap().last_text().contains("note.txt"));
+    hob.stop().await;
     person.sees("the Hob that ran here has ended").await;
 }
 
 #[tokio::test]
 async fn f7_k2_windows_open_onto_a_chat_without_a_service() {
-    let house = House::new().await;
-    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
-    let mut first = Person::sit_down(&house);
+    let hob = TestHob::new().await;
+    hob.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
+    let mut first = Person::sit_down(&hob);
     first.sees("openai-compatible/fake answers").await;
     first.sees("> ").await;
-    let mode = std::fs::metadata(house.path("data/hob.sock")).unwrap().permissions().mode();
+    let mode = std::fs::metadata(hob.path("data/hob.sock")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let mut second = Person::sit_down(&house);
+    let mut second = Person::sit_down(&hob);
     second.sees("a window onto the Hob that runs here").await;
     second.sees("> ").await;
     second.types("hello\r").await;
@@ -161,75 +161,75 @@ async fn f7_k2_windows_open_onto_a_chat_without_a_service() {
     second.sees("> good day").await;
     second.sees("You said good day").await;
     // A file, by whoever runs it; a question beside it; another conversation, of which neither hears.
-    std::fs::write(house.path("note.txt"), "the gate is green").unwrap();
+    std::fs::write(hob.path("note.txt"), "the gate is green").unwrap();
     first.types("/attach note.txt what is it\r").await;
     second.sees("[note.txt] what is it").await;
-    assert!(asked(&house, &["by", "the", "way"]).await.1.contains("You said by the way"));
+    assert!(asked(&hob, &["by", "the", "way"]).await.1.contains("You said by the way"));
     second.sees("You said by the way").await;
-    assert_eq!(asked(&house, &["--new", "elsewhere"]).await, (Some(0), "You said elsewhere\n".to_owned()));
+    assert_eq!(asked(&hob, &["--new", "elsewhere"]).await, (Some(0), "You said elsewhere\n".to_owned()));
     second.types("bye\r").await;
     first.sees("You said bye").await;
     assert!(!first.has_seen("elsewhere"));
     // With the first, the Hob ends; the next runs one itself.
     first.types("\u{4}").await;
     second.sees("the Hob that ran here has ended: `hob chat` again").await;
-    let mut next = Person::sit_down(&house);
+    let mut next = Person::sit_down(&hob);
     next.sees("openai-compatible/fake answers").await;
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn f7_k2_what_is_asked_in_one_window_stands_in_the_other() {
-    let house = echoing("").await;
-    let mut person = Person::sit_down(&house);
+    let hob = echoing("").await;
+    let mut person = Person::sit_down(&hob);
     person.sees("a window onto the Hob that runs here").await;
     person.sees("> ").await;
-    let mut script = Window::open(&house, &[]);
+    let mut script = Window::open(&hob, &[]);
     script.says("first").await;
     person.sees("> first").await;
     person.sees("You said first").await;
     assert_eq!(script.hears().await, "You said first", "what the script itself asked is not told to it");
     person.types("second\r").await;
     assert_eq!(script.hears().await, "You said second", "a script reads answers alone");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn f7_k2_what_nobody_was_there_to_read_waits_for_a_window() {
-    let mut house = echoing("").await;
+    let mut hob = echoing("").await;
     let gate = Gate::default();
-    house.model.reply(Script::default().gate(&gate).words("Here you are.").finish("stop").into());
-    let mut window = Window::open(&house, &[]);
+    hob.model.reply(Script::default().gate(&gate).words("Here you are.").finish("stop").into());
+    let mut window = Window::open(&hob, &[]);
     window.says("Give me that").await;
-    house.asked(1).await;
-    window.hob.kill().await;
+    hob.asked(1).await;
+    window.process.kill().await;
     gate.open();
-    house.hob().until_log("nobody is at this terminal").await;
-    let mut next = Window::open(&house, &[]);
+    hob.process().until_log("nobody is at this terminal").await;
+    let mut next = Window::open(&hob, &[]);
     assert_eq!(next.hears().await, "Here you are.");
-    house.restart().await;
+    hob.restart().await;
 }
 
 #[tokio::test]
 async fn f7_k2_one_question_has_one_answer_and_an_exit_code() {
-    let mut house = echoing("").await;
-    assert_eq!(asked(&house, &["how", "are you"]).await, (Some(0), "You said how are you\n".to_owned()));
-    let (code, printed) = asked(&house, &["--json", "--new", "hello"]).await;
+    let mut hob = echoing("").await;
+    assert_eq!(asked(&hob, &["how", "are you"]).await, (Some(0), "You said how are you\n".to_owned()));
+    let (code, printed) = asked(&hob, &["--json", "--new", "hello"]).await;
     let told: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!((code, &told["reply"], &told["ended"]), (Some(0), &"You said hello".into(), &"done".into()));
-    house.model.reply(Reply::status(401));
-    let (code, printed) = asked(&house, &["hello"]).await;
+    hob.model.reply(Reply::status(401));
+    let (code, printed) = asked(&hob, &["hello"]).await;
     assert_eq!(code, Some(1), "{printed}");
     assert!(printed.starts_with("I could not get an answer"), "{printed}");
     // Where none runs, it is answered here.
-    house.stop().await;
-    assert_eq!(asked(&house, &["alone"]).await, (Some(0), "You said alone\n".to_owned()));
+    hob.stop().await;
+    assert_eq!(asked(&hob, &["alone"]).await, (Some(0), "You said alone\n".to_owned()));
 }
 
 #[tokio::test]
 async fn e3_one_question_waits_for_the_agents_that_it_is_handed_to() {
-    let mut house = House::new().await;
-    house.model.otherwise(|asked| {
+    let mut hob = TestHob::new().await;
+    hob.model.otherwise(|asked| {
         if asked.last_role() == "tool" {
             return Reply::text("The report is in.");
         }
@@ -239,32 +239,32 @@ async fn e3_one_question_waits_for_the_agents_that_it_is_handed_to() {
         Reply::call("spawn_agent", r#"{"mission": "You dig.", "task": "Dig."}"#)
     });
     let answered = (Some(0), "The report is in.\n".to_owned());
-    assert_eq!(asked(&house, &["dig"]).await, answered, "alone");
+    assert_eq!(asked(&hob, &["dig"]).await, answered, "alone");
     // The last line of a script is answered before the script is over.
-    let mut script = Window::open(&house, &[]);
+    let mut script = Window::open(&hob, &[]);
     script.says("dig").await;
     drop(script.stdin);
     assert_eq!(within("line of a script", script.lines.next_line()).await.unwrap().unwrap(), "The report is in.");
-    assert!(script.hob.ended().await.success());
-    house.start().await;
-    assert_eq!(asked(&house, &["dig"]).await, answered, "beside a daemon");
-    house.nothing_refused();
+    assert!(script.process.ended().await.success());
+    hob.start().await;
+    assert_eq!(asked(&hob, &["dig"]).await, answered, "beside a daemon");
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn b7_ctrl_c_twice_stops_at_once() {
-    let house = echoing(EFFECT).await;
-    let (mut up, _go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
-    let mut asking = Person::sit_down(&house);
+    let hob = echoing(EFFECT).await;
+    let (mut up, _go) = (Fifo::make(&hob.path("up")), Fifo::make(&hob.path("go")));
+    let mut asking = Person::sit_down(&hob);
     asking.sees("> ").await;
     let mut later = None;
     // In the window that asked, and in one that is opened while the tool runs.
     for in_another in [false, true] {
-        house.model.reply(Reply::call("effect", "{}"));
+        hob.model.reply(Reply::call("effect", "{}"));
         asking.types("Go\r").await;
         up.line().await;
         let person = if in_another {
-            let later = later.insert(Person::sit_down(&house));
+            let later = later.insert(Person::sit_down(&hob));
             later.sees("> ").await;
             later
         } else {
@@ -275,5 +275,5 @@ async fn b7_ctrl_c_twice_stops_at_once() {
         person.types("\u{3}").await;
         person.sees("under way").await;
     }
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -5,36 +5,36 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 
 use hob_testkit::fake_model::{Gate, Reply, Script};
-use hob_testkit::house::House;
-use hob_testkit::process::{Hob, hob, within};
+use hob_testkit::process::{HobProcess, hob_command, within};
+use hob_testkit::test_hob::TestHob;
 
-fn chat(house: &House) -> Hob {
-    let mut command = hob(house.home.path(), &["chat"]);
+fn chat(hob: &TestHob) -> HobProcess {
+    let mut command = hob_command(hob.home.path(), &["chat"]);
     command.stdin(Stdio::piped());
-    Hob::start(command)
+    HobProcess::start(command)
 }
 
 /// Gives the script this input to its end; returns the exit code and what it printed.
-async fn piped(house: &House, input: &[u8]) -> (Option<i32>, String) {
-    let mut hob = chat(house);
-    let mut stdin = hob.stdin();
+async fn piped(hob: &TestHob, input: &[u8]) -> (Option<i32>, String) {
+    let mut process = chat(hob);
+    let mut stdin = process.stdin();
     stdin.write_all(input).await.unwrap();
     drop(stdin);
     let mut printed = String::new();
-    within("end of the output", hob.stdout().read_to_string(&mut printed)).await.unwrap();
-    (hob.ended().await.code(), printed)
+    within("end of the output", process.stdout().read_to_string(&mut printed)).await.unwrap();
+    (process.ended().await.code(), printed)
 }
 
-async fn echoing() -> House {
-    let house = House::new().await;
-    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
-    house
+async fn echoing() -> TestHob {
+    let hob = TestHob::new().await;
+    hob.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
+    hob
 }
 
 #[tokio::test]
 async fn each_line_is_answered_and_it_ends_well() {
-    let house = echoing().await;
-    let (code, printed) = piped(&house, b"one\r\n\n  \ncaf\xe9\n/queue\nlast").await;
+    let hob = echoing().await;
+    let (code, printed) = piped(&hob, b"one\r\n\n  \ncaf\xe9\n/queue\nlast").await;
     assert_eq!(code, Some(0));
     insta::assert_snapshot!(printed, @"
     You said one
@@ -42,8 +42,8 @@ async fn each_line_is_answered_and_it_ends_well() {
     Nothing is waiting. (Mode: queue.)
     You said last
     ");
-    assert_eq!(house.telegram.look(|world| world.called("getUpdates")), 0, "a chat does not serve Telegram");
-    house.nothing_refused();
+    assert_eq!(hob.telegram.look(|world| world.called("getUpdates")), 0, "a chat does not serve Telegram");
+    hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -53,20 +53,20 @@ async fn no_input_is_no_conversation() {
 
 #[tokio::test]
 async fn the_offline_model_answers_without_a_config() {
-    let house = House::new().await;
-    std::fs::write(house.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
+    let hob = TestHob::new().await;
+    std::fs::write(hob.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
     let (code, printed) =
-        piped(&house, b"remember that the bins go out on Tuesday\nwhat do you know about the bins").await;
+        piped(&hob, b"remember that the bins go out on Tuesday\nwhat do you know about the bins").await;
     assert_eq!(code, Some(0));
     assert_eq!(printed.matches("Tuesday").count(), 2, "{printed}");
 }
 
 #[tokio::test]
 async fn the_offline_model_answers_from_what_it_was_told_and_reminds() {
-    let house = House::new().await;
-    std::fs::write(house.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
+    let hob = TestHob::new().await;
+    std::fs::write(hob.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
     let said = b"remember that my cat is called Miso\nwhat is my cat called?\nwhat is my dog called?\nremind me in 20 minutes to stretch\n/schedules";
-    let (code, printed) = piped(&house, said).await;
+    let (code, printed) = piped(&hob, said).await;
     assert_eq!(code, Some(0));
     let told: Vec<&str> = printed.lines().filter(|line| line.starts_with("You told me on ")).collect();
     assert!(told.len() == 1 && told[0].ends_with("Miso"), "{printed}");
@@ -76,17 +76,17 @@ async fn the_offline_model_answers_from_what_it_was_told_and_reminds() {
 
 #[tokio::test]
 async fn b4_the_offline_model_sums_nothing_up() {
-    let house = House::new().await;
-    std::fs::write(house.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
-    let (_, printed) = piped(&house, b"hello\nthanks\nhello\nthanks\nhello\nthanks\nhello\n/compact\n").await;
+    let hob = TestHob::new().await;
+    std::fs::write(hob.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
+    let (_, printed) = piped(&hob, b"hello\nthanks\nhello\nthanks\nhello\nthanks\nhello\n/compact\n").await;
     assert!(printed.contains("I could not compact our conversation: the offline model cannot sum up."), "{printed}");
 }
 
 #[tokio::test]
 async fn a_failure_of_the_model_is_an_answer() {
-    let house = House::new().await;
-    house.model.reply(Reply::status(401));
-    let (code, printed) = piped(&house, b"hello\n").await;
+    let hob = TestHob::new().await;
+    hob.model.reply(Reply::status(401));
+    let (code, printed) = piped(&hob, b"hello\n").await;
     assert_eq!(code, Some(0));
     assert!(printed.starts_with("I could not get an answer from the model: "), "{printed}");
 }
@@ -99,13 +99,13 @@ async fn d6_a_typed_decision_approves_and_what_waits_keeps_nobody() {
     description = "Pays."
     command = ["/bin/sh", "-c", "echo paid >> $HOME/paid; echo paid"]
     approval = "ask""#;
-    let house = House::with(settings).await;
-    house.model.reply(Reply::call("pay", "{}"));
-    house.model.reply(Reply::text("Paid."));
-    house.model.reply(Reply::call("pay", "{}"));
-    house.model.reply(Reply::text("Not paid."));
-    let (code, printed) = piped(&house, b"pay\n1\npay again\nno, because I said so\n/pause\nhello\n").await;
-    assert_eq!((code, house.lines("paid").len()), (Some(0), 1));
+    let hob = TestHob::with(settings).await;
+    hob.model.reply(Reply::call("pay", "{}"));
+    hob.model.reply(Reply::text("Paid."));
+    hob.model.reply(Reply::call("pay", "{}"));
+    hob.model.reply(Reply::text("Not paid."));
+    let (code, printed) = piped(&hob, b"pay\n1\npay again\nno, because I said so\n/pause\nhello\n").await;
+    assert_eq!((code, hob.lines("paid").len()), (Some(0), 1));
     let waits = printed.lines().last().unwrap();
     assert!(waits.starts_with("Taken in; it waits.") && waits.ends_with("It goes on with /resume."), "{waits}");
     let (rest, _) = printed.trim_end().rsplit_once('\n').unwrap();
@@ -132,40 +132,40 @@ async fn d6_a_typed_decision_approves_and_what_waits_keeps_nobody() {
     Not paid.
     Paused. What you send waits until /resume.
     "#);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 /// Kills a chat while the model is asked for the answer to its only line.
-async fn killed(house: &House) {
-    house.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
-    let mut hob = chat(house);
-    let mut stdin = hob.stdin();
+async fn killed(hob: &TestHob) {
+    hob.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
+    let mut process = chat(hob);
+    let mut stdin = process.stdin();
     stdin.write_all(b"before the crash\n").await.unwrap();
-    house.asked(1).await;
-    hob.kill().await;
+    hob.asked(1).await;
+    process.kill().await;
 }
 
 #[tokio::test]
 async fn what_a_crash_left_open_is_answered_first() {
-    let house = echoing().await;
-    killed(&house).await;
-    let (code, printed) = piped(&house, b"after it\n").await;
+    let hob = echoing().await;
+    killed(&hob).await;
+    let (code, printed) = piped(&hob, b"after it\n").await;
     assert_eq!((code, printed.as_str()), (Some(0), "You said before the crash\nYou said after it\n"));
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn what_a_crash_left_open_is_answered_without_a_word() {
-    let house = echoing().await;
-    killed(&house).await;
-    assert_eq!(piped(&house, b"").await, (Some(0), "You said before the crash\n".to_owned()));
+    let hob = echoing().await;
+    killed(&hob).await;
+    assert_eq!(piped(&hob, b"").await, (Some(0), "You said before the crash\n".to_owned()));
 }
 
 #[tokio::test]
 async fn a_reply_comes_before_the_next_line_is_written() {
-    let house = echoing().await;
-    let mut hob = chat(&house);
-    let (mut stdin, mut stdout) = (hob.stdin(), hob.stdout());
+    let hob = echoing().await;
+    let mut process = chat(&hob);
+    let (mut stdin, mut stdout) = (process.stdin(), process.stdout());
     for text in ["one", "two"] {
         stdin.write_all(format!("{text}\n").as_bytes()).await.unwrap();
         let mut line = String::new();
@@ -173,5 +173,5 @@ async fn a_reply_comes_before_the_next_line_is_written() {
         assert_eq!(line, format!("You said {text}\n"));
     }
     drop(stdin);
-    assert!(hob.ended().await.success());
+    assert!(process.ended().await.success());
 }

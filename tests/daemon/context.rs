@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sqlx::AssertSqlSafe;
 
-use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_model::{Gate, ReceivedRequest, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
-use hob_testkit::house::{ADA, BOB, House};
+use hob_testkit::test_hob::{ADA, BOB, TestHob};
 
 /// A group that both are in.
 const HALL: i64 = -100_321;
@@ -38,31 +38,31 @@ description = "Tells the code."
 command = ["/bin/echo", "The code is 4711."]
 "#;
 
-fn sums_up(asked: &Asked) -> bool {
+fn sums_up(asked: &ReceivedRequest) -> bool {
     asked.system().starts_with("You sum up")
 }
 
 /// A household with a window of so many tokens, of which 1,000 are the reply's, and with files that fill it.
-pub(crate) async fn narrow(window_tokens: u32, context: &str, more: &str) -> House {
-    let house = House::with(&format!("[context]\nwindow_tokens = {window_tokens}\n{context}{NARROW}{more}")).await;
+pub(crate) async fn narrow(window_tokens: u32, context: &str, more: &str) -> TestHob {
+    let hob = TestHob::with(&format!("[context]\nwindow_tokens = {window_tokens}\n{context}{NARROW}{more}")).await;
     for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
-        std::fs::write(house.path(name), format!("file {name}: {}", "word ".repeat(WORDS))).unwrap();
+        std::fs::write(hob.path(name), format!("file {name}: {}", "word ".repeat(WORDS))).unwrap();
     }
-    house
+    hob
 }
 
-async fn house(summary_secs: u32) -> House {
-    let mut house = narrow(3600, &format!("summary_timeout_secs = {summary_secs}"), CODE).await;
-    house.telegram.group(HALL, &[]);
-    house.start().await;
-    house
+async fn hob(summary_secs: u32) -> TestHob {
+    let mut hob = narrow(3600, &format!("summary_timeout_secs = {summary_secs}"), CODE).await;
+    hob.telegram.group(HALL, &[]);
+    hob.start().await;
+    hob
 }
 
 /// A model that looks up the code, reads these files one after another, and answers; asked for a summary it gives
 /// `summary`.
-fn reads(house: &House, files: &'static [&'static str], summary: impl Fn() -> Reply + Send + Sync + 'static) {
+fn reads(hob: &TestHob, files: &'static [&'static str], summary: impl Fn() -> Reply + Send + Sync + 'static) {
     let step = AtomicUsize::new(0);
-    house.model.otherwise(move |asked| {
+    hob.model.otherwise(move |asked| {
         if sums_up(asked) {
             return summary();
         }
@@ -74,26 +74,26 @@ fn reads(house: &House, files: &'static [&'static str], summary: impl Fn() -> Re
     });
 }
 
-fn seen(asked: &Asked) -> String {
+fn seen(asked: &ReceivedRequest) -> String {
     asked.body["messages"].to_string()
 }
 
-async fn events(house: &House, kind: &str) -> i64 {
-    house.value(AssertSqlSafe(format!("SELECT count(*) FROM run_events WHERE kind = '{kind}'"))).await
+async fn events(hob: &TestHob, kind: &str) -> i64 {
+    hob.value(AssertSqlSafe(format!("SELECT count(*) FROM run_events WHERE kind = '{kind}'"))).await
 }
 
 const TASK: &str = "Which colour do the files name, and what is the code?";
 
 #[tokio::test]
 async fn b4_after_a_compaction_the_run_goes_on_with_its_task() {
-    let mut house = house(60).await;
-    reads(&house, &["a", "b", "c"], || {
+    let mut hob = hob(60).await;
+    reads(&hob, &["a", "b", "c"], || {
         Reply::text("File a names the colour blue. password=hunter2 sk-abcdefghijklmnop1234")
     });
-    house.say(ADA, TASK);
-    assert_eq!(house.told(ADA, 1).await, ["Blue, and 4711."]);
-    let requests = house.model.requests();
-    let asked: Vec<&Asked> = requests.iter().filter(|asked| sums_up(asked)).collect();
+    hob.say(ADA, TASK);
+    assert_eq!(hob.told(ADA, 1).await, ["Blue, and 4711."]);
+    let requests = hob.model.requests();
+    let asked: Vec<&ReceivedRequest> = requests.iter().filter(|asked| sums_up(asked)).collect();
     assert_eq!(asked.len(), 1, "one summary");
     assert!(seen(asked[0]).contains("file a: word"), "{}", seen(asked[0]));
     let last = seen(requests.last().unwrap());
@@ -101,14 +101,14 @@ async fn b4_after_a_compaction_the_run_goes_on_with_its_task() {
         assert!(last.contains(part), "no {part:?} in {last}");
     }
     assert!(!last.contains("hunter2") && !last.contains("sk-abcdef"), "{last}");
-    house.nothing_refused();
+    hob.nothing_refused();
 
-    house.recorded(1).await;
-    assert_eq!(events(&house, "agent.compaction.run").await, 1);
-    assert_eq!(events(&house, "agent.recovery.fired").await, 1);
-    let stored: (String, i64) = house.row("SELECT text, through FROM summaries").await;
-    let journalled: String = house.value("SELECT body FROM run_events WHERE kind = 'summary.made'").await;
-    let calls: i64 = house.value("SELECT count(*) FROM model_calls WHERE state = 'answered'").await;
+    hob.recorded(1).await;
+    assert_eq!(events(&hob, "agent.compaction.run").await, 1);
+    assert_eq!(events(&hob, "agent.recovery.fired").await, 1);
+    let stored: (String, i64) = hob.row("SELECT text, through FROM summaries").await;
+    let journalled: String = hob.value("SELECT body FROM run_events WHERE kind = 'summary.made'").await;
+    let calls: i64 = hob.value("SELECT count(*) FROM model_calls WHERE state = 'answered'").await;
     assert_eq!(calls, i64::try_from(requests.len()).unwrap(), "the summary is on the bill");
     for text in [&stored.0, &journalled] {
         assert!(text.contains("the colour blue") && !text.contains("hunter2") && !text.contains("sk-abcdef"), "{text}");
@@ -116,13 +116,13 @@ async fn b4_after_a_compaction_the_run_goes_on_with_its_task() {
     assert!(stored.0.contains("The code is 4711"), "{}", stored.0);
 
     // Row C7: the next run begins with it.
-    house.model.otherwise(|_asked| Reply::text("Still blue."));
-    house.say(ADA, "And now?");
-    assert_eq!(house.told(ADA, 2).await[1], "Still blue.");
-    let next = seen(house.model.requests().last().unwrap());
+    hob.model.otherwise(|_asked| Reply::text("Still blue."));
+    hob.say(ADA, "And now?");
+    assert_eq!(hob.told(ADA, 2).await[1], "Still blue.");
+    let next = seen(hob.model.requests().last().unwrap());
     assert!(next.contains("the colour blue") && next.contains("The code is 4711"), "{next}");
     assert!(!next.contains("file a: word") && next.contains("file c: word"), "{next}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -135,158 +135,158 @@ async fn b4_a_summary_that_fails_is_empty_long_or_late_leaves_the_head_out() {
         ("is late", Script::default().stall().into()),
     ];
     for (what, reply) in bad {
-        let house = house(1).await;
-        reads(&house, &["a", "b", "c"], move || reply.clone());
-        house.say(ADA, TASK);
-        assert_eq!(house.told(ADA, 1).await, ["Blue, and 4711."], "a summary that {what}");
-        let last = seen(house.model.requests().last().unwrap());
+        let hob = hob(1).await;
+        reads(&hob, &["a", "b", "c"], move || reply.clone());
+        hob.say(ADA, TASK);
+        assert_eq!(hob.told(ADA, 1).await, ["Blue, and 4711."], "a summary that {what}");
+        let last = seen(hob.model.requests().last().unwrap());
         for part in ["messages before this are left out", "The code is 4711", TASK, "file c: word"] {
             assert!(last.contains(part), "a summary that {what}: no {part:?} in {last}");
         }
         assert!(!last.contains("file a: word"), "{last}");
-        house.nothing_refused();
+        hob.nothing_refused();
     }
 }
 
 #[tokio::test]
 async fn b4_kill_9_while_the_summary_is_made() {
-    let mut house = house(60).await;
+    let mut hob = hob(60).await;
     let gate = Gate::default();
     let held: Reply = Script::default().gate(&gate).text("Never.").finish("stop").into();
-    reads(&house, &["a", "b", "c"], move || held.clone());
-    house.say(ADA, TASK);
+    reads(&hob, &["a", "b", "c"], move || held.clone());
+    hob.say(ADA, TASK);
     gate.reached().await;
-    house.crash().await;
-    house.model.otherwise(|asked| {
+    hob.crash().await;
+    hob.model.otherwise(|asked| {
         if sums_up(asked) { Reply::text("File a names the colour blue.") } else { Reply::text("Blue, and 4711.") }
     });
-    house.start().await;
-    assert_eq!(house.told(ADA, 1).await, ["Blue, and 4711."]);
-    let requests = house.model.requests();
-    let asked: Vec<&Asked> = requests.iter().filter(|asked| sums_up(asked)).collect();
+    hob.start().await;
+    assert_eq!(hob.told(ADA, 1).await, ["Blue, and 4711."]);
+    let requests = hob.model.requests();
+    let asked: Vec<&ReceivedRequest> = requests.iter().filter(|asked| sums_up(asked)).collect();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[0].body["messages"], asked[1].body["messages"], "the same is asked again");
     assert!(seen(requests.last().unwrap()).contains("the colour blue"));
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn b5_compact_then_prune_then_ask_the_person() {
-    let mut house = house(60).await;
-    reads(&house, &["a", "b", "c", "d", "e", "f", "g", "h"], || Reply::text("File a names the colour blue."));
-    house.say(ADA, TASK);
-    let told = house.told(ADA, 1).await;
+    let mut hob = hob(60).await;
+    reads(&hob, &["a", "b", "c", "d", "e", "f", "g", "h"], || Reply::text("File a names the colour blue."));
+    hob.say(ADA, TASK);
+    let told = hob.told(ADA, 1).await;
     insta::assert_snapshot!(told[0], @r"
     I have made progress, but my memory of this task fills faster than I can empty it. Shall I keep going with less of it in mind, or stop? Or tell me in your own words what to do instead.
     1. keep going
     2. stop
     ");
-    house.recorded(1).await;
+    hob.recorded(1).await;
     // However many files fit until then: it reads no more of them.
-    house.model.otherwise(|asked| if sums_up(asked) { Reply::text("Blue.") } else { Reply::text("It is 4711.") });
-    house.say(ADA, "Forget the colour, tell me the code alone");
-    assert_eq!(house.told(ADA, 2).await[1], "It is 4711.");
-    let last = seen(house.model.requests().last().unwrap());
+    hob.model.otherwise(|asked| if sums_up(asked) { Reply::text("Blue.") } else { Reply::text("It is 4711.") });
+    hob.say(ADA, "Forget the colour, tell me the code alone");
+    assert_eq!(hob.told(ADA, 2).await[1], "It is 4711.");
+    let last = seen(hob.model.requests().last().unwrap());
     assert!(last.contains("Forget the colour, tell me the code alone") && last.contains(TASK), "{last}");
     let pruned = last.split("[deep pruned: ").nth(1).and_then(|rest| rest.split(']').next());
     assert!(pruned.is_some_and(|told| told.contains("called in them: show ×")), "what is gone is told: {last}");
-    house.recorded(2).await;
-    assert_eq!(events(&house, "agent.recovery.fired").await, 3);
-    house.nothing_refused();
+    hob.recorded(2).await;
+    assert_eq!(events(&hob, "agent.recovery.fired").await, 3);
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn e11_too_long_trims_and_then_names_what_helps() {
     let too_long = r#"{"error": {"message": "This model's maximum context length is 2000 tokens.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}"#;
-    let house = house(60).await;
-    house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;
+    let hob = hob(60).await;
+    hob.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;
     for file in ["a", "b"] {
-        house.model.reply(Reply::call("show", &format!(r#"{{"name": "{file}"}}"#)));
+        hob.model.reply(Reply::call("show", &format!(r#"{{"name": "{file}"}}"#)));
     }
-    house.model.reply(Reply::http(400, "application/json", too_long));
-    house.model.reply(Reply::text("Read."));
-    house.say(ADA, "Read a and b");
-    assert_eq!(house.told(ADA, 2).await[1], "Read.");
-    let requests = house.model.requests();
+    hob.model.reply(Reply::http(400, "application/json", too_long));
+    hob.model.reply(Reply::text("Read."));
+    hob.say(ADA, "Read a and b");
+    assert_eq!(hob.told(ADA, 2).await[1], "Read.");
+    let requests = hob.model.requests();
     let (refused, again) =
         (requests[requests.len() - 2].body.to_string(), requests[requests.len() - 1].body.to_string());
     assert!(again.len() < refused.len() && again.contains("characters left out"), "{again}");
-    house.model.otherwise(move |_asked| Reply::http(400, "application/json", too_long));
-    house.say(ADA, "And now?");
-    let told = house.told(ADA, 3).await;
+    hob.model.otherwise(move |_asked| Reply::http(400, "application/json", too_long));
+    hob.say(ADA, "And now?");
+    let told = hob.told(ADA, 3).await;
     assert!(told[2].contains("/compact") && told[2].contains("/reset"), "{told:?}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn b4_fixed_parts_that_do_not_fit_are_told_before_any_model_is_asked() {
-    let house = House::running(&format!(
+    let hob = TestHob::running(&format!(
         "[context]\nwindow_tokens = 1000\n[agent]\nsystem_prompt = '{}'",
         "word ".repeat(2_000).trim()
     ))
     .await;
-    house.say(ADA, "Hello");
-    let told = house.told(ADA, 1).await;
+    hob.say(ADA, "Hello");
+    let told = hob.told(ADA, 1).await;
     assert!(told[0].contains("has room for 750 tokens") && told[0].contains("- my instructions: 2,0"), "{told:?}");
     assert!(told[0].contains("- my tools: ") && told[0].contains("- time and facts: "), "{told:?}");
-    assert!(house.model.requests().is_empty());
+    assert!(hob.model.requests().is_empty());
 }
 
 #[tokio::test]
 async fn c7_compact_and_reset_by_hand() {
-    let house = house(60).await;
-    house.say(ADA, "/compact");
-    assert_eq!(house.told(ADA, 1).await, ["There is nothing to compact yet: our conversation is still short."]);
+    let hob = hob(60).await;
+    hob.say(ADA, "/compact");
+    assert_eq!(hob.told(ADA, 1).await, ["There is nothing to compact yet: our conversation is still short."]);
     for (count, text) in ["My bin is green", "My door is red", "My roof is blue"].iter().enumerate() {
-        house.model.reply(Reply::text(&format!(
+        hob.model.reply(Reply::text(&format!(
             "A fine colour, number {count}, and quite the one that I would have chosen for it."
         )));
-        house.say(ADA, text);
-        house.told(ADA, count + 2).await;
+        hob.say(ADA, text);
+        hob.told(ADA, count + 2).await;
     }
-    house.model.reply(Reply::text("Bin: green."));
-    house.say(ADA, "/compact");
-    let told = house.told(ADA, 5).await;
+    hob.model.reply(Reply::text("Bin: green."));
+    hob.say(ADA, "/compact");
+    let told = hob.told(ADA, 5).await;
     assert!(told[4].starts_with("Compacted: 4 messages, ~"), "{told:?}");
-    assert_eq!(house.ask(ADA, "And?", Reply::text("Yes.")).await, "Yes.");
-    let next = seen(house.model.requests().last().unwrap());
+    assert_eq!(hob.ask(ADA, "And?", Reply::text("Yes.")).await, "Yes.");
+    let next = seen(hob.model.requests().last().unwrap());
     assert!(next.contains("Bin: green.") && next.contains("My roof is blue") && !next.contains("My bin"), "{next}");
     assert!(!next.contains("/compact"), "words about the conversation are not part of it: {next}");
-    house.say(ADA, "/reset");
-    insta::assert_snapshot!(house.told(ADA, 7).await[6], @"A new conversation: what was said here before is out of sight, also its summary. What you told me stays remembered.");
-    assert_eq!(house.ask(ADA, "Anything?", Reply::text("No.")).await, "No.");
-    let next = seen(house.model.requests().last().unwrap());
+    hob.say(ADA, "/reset");
+    insta::assert_snapshot!(hob.told(ADA, 7).await[6], @"A new conversation: what was said here before is out of sight, also its summary. What you told me stays remembered.");
+    assert_eq!(hob.ask(ADA, "Anything?", Reply::text("No.")).await, "No.");
+    let next = seen(hob.model.requests().last().unwrap());
     assert!(!next.contains("green") && !next.contains("roof"), "{next}");
 
     // What runs is stopped, and what it did is not carried over.
     let gate = Gate::default();
-    house.model.reply(Reply::call("code", "{}"));
-    house.model.reply(Script::default().gate(&gate).text("Never.").finish("stop").into());
-    house.say(ADA, "Look it up");
+    hob.model.reply(Reply::call("code", "{}"));
+    hob.model.reply(Script::default().gate(&gate).text("Never.").finish("stop").into());
+    hob.say(ADA, "Look it up");
     gate.reached().await;
-    house.say(ADA, "/reset");
-    assert!(house.told(ADA, 9).await[8].starts_with("Stopped. A new conversation"));
-    house.model.dropped(1).await;
-    assert_eq!(house.ask(ADA, "Anything?", Reply::text("No.")).await, "No.");
-    let next = seen(house.model.requests().last().unwrap());
+    hob.say(ADA, "/reset");
+    assert!(hob.told(ADA, 9).await[8].starts_with("Stopped. A new conversation"));
+    hob.model.dropped(1).await;
+    assert_eq!(hob.ask(ADA, "Anything?", Reply::text("No.")).await, "No.");
+    let next = seen(hob.model.requests().last().unwrap());
     assert!(!next.contains("4711") && !next.contains("Look it up"), "{next}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn c7_what_was_summed_up_for_one_is_not_shown_to_another() {
-    let house = house(60).await;
-    reads(&house, &["a", "b", "c"], || Reply::text("File a names the colour blue."));
-    let post = |house: &House, person: i64, text: &str| {
-        house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+    let hob = hob(60).await;
+    reads(&hob, &["a", "b", "c"], || Reply::text("File a names the colour blue."));
+    let post = |hob: &TestHob, person: i64, text: &str| {
+        hob.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
     };
-    post(&house, ADA, TASK);
-    assert_eq!(house.told(HALL, 1).await, ["Blue, and 4711."]);
-    house.model.otherwise(|_asked| Reply::text("Ask Ada."));
-    post(&house, BOB, "what was that about?");
-    assert_eq!(house.told(HALL, 2).await[1], "Ask Ada.");
-    let next = seen(house.model.requests().last().unwrap());
+    post(&hob, ADA, TASK);
+    assert_eq!(hob.told(HALL, 1).await, ["Blue, and 4711."]);
+    hob.model.otherwise(|_asked| Reply::text("Ask Ada."));
+    post(&hob, BOB, "what was that about?");
+    assert_eq!(hob.told(HALL, 2).await[1], "Ask Ada.");
+    let next = seen(hob.model.requests().last().unwrap());
     assert!(!next.contains("the colour blue") && !next.contains("The code is 4711."), "{next}");
     assert!(next.contains("Blue, and 4711."), "what was said to all is: {next}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -9,7 +9,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// A PDF of these pages; each is what its instructions say, packed or not.
 fn pdf(pages: &[&[u8]], packed: bool) -> Vec<u8> {
@@ -43,20 +43,20 @@ fn letters(words: &str) -> Vec<u8> {
 }
 
 /// Ada hands a file in, and the model calls this for it; gives what it is told.
-async fn handed(house: &mut House, name: &str, bytes: &[u8], call: (&str, serde_json::Value)) -> String {
-    let (asked, told) = (house.model.requests().len(), house.heard(ADA).len());
-    house.model.reply(Reply::call(call.0, &call.1.to_string())).reply(Reply::text("I see."));
-    house.telegram.hand(ADA, name, bytes, "what does it say?");
-    house.told(ADA, told + 1).await;
-    house.model.requests()[asked + 1].last_text().to_owned()
+async fn handed(hob: &mut TestHob, name: &str, bytes: &[u8], call: (&str, serde_json::Value)) -> String {
+    let (asked, told) = (hob.model.requests().len(), hob.heard(ADA).len());
+    hob.model.reply(Reply::call(call.0, &call.1.to_string())).reply(Reply::text("I see."));
+    hob.telegram.hand(ADA, name, bytes, "what does it say?");
+    hob.told(ADA, told + 1).await;
+    hob.model.requests()[asked + 1].last_text().to_owned()
 }
 
 #[tokio::test]
 async fn c6_a_pdf_is_read_by_page_behind_walls() {
-    let mut house = House::running("").await;
+    let mut hob = TestHob::running("").await;
     let (one, two) = (letters("Pay 40 EUR"), letters("until May"));
     let bytes = pdf(&[&one, &two], false);
-    let all = handed(&mut house, "bill.pdf", &bytes, ("read_file", json!({ "id": 1 }))).await;
+    let all = handed(&mut hob, "bill.pdf", &bytes, ("read_file", json!({ "id": 1 }))).await;
     insta::assert_snapshot!(all, @"
     [PDF, 2 pages]
     --- page 1 ---
@@ -64,9 +64,9 @@ async fn c6_a_pdf_is_read_by_page_behind_walls() {
     --- page 2 ---
     until May
     ");
-    let second = handed(&mut house, "bill.pdf", &bytes, ("read_file", json!({ "id": 2, "page": "2" }))).await;
+    let second = handed(&mut hob, "bill.pdf", &bytes, ("read_file", json!({ "id": 2, "page": "2" }))).await;
     assert_eq!(second, "[PDF, 2 pages]\n--- page 2 ---\nuntil May");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 /// An office file, as far as it is needed: these files, packed in one.
@@ -83,14 +83,14 @@ const SCHEMAS: &str = "http://schemas.openxmlformats.org";
 
 #[tokio::test]
 async fn c6_f2_a_letter_of_word_and_a_sheet_of_excel_are_read() {
-    let mut house = House::running("").await;
+    let mut hob = TestHob::running("").await;
     let types = ("[Content_Types].xml", "<Types/>");
     let letter = format!(
         "<w:document xmlns:w='{SCHEMAS}/wordprocessingml/2006/main'><w:body><w:p><w:r><w:t>Dear Ada,</w:t></w:r></w:p>\
          <w:p><w:r><w:br w:type='page'/><w:t>Yours, Bob</w:t></w:r></w:p></w:body></w:document>"
     );
     let letter = office(&[types, ("word/document.xml", &letter)]);
-    let told = handed(&mut house, "letter.docx", &letter, ("read_file", json!({ "id": 1, "page": "2" }))).await;
+    let told = handed(&mut hob, "letter.docx", &letter, ("read_file", json!({ "id": 1, "page": "2" }))).await;
     insta::assert_snapshot!(told, @"
     [DOCX, 2 pages]
     --- page 2 ---
@@ -117,27 +117,27 @@ async fn c6_f2_a_letter_of_word_and_a_sheet_of_excel_are_read() {
         ("xl/_rels/workbook.xml.rels", &relations("worksheet", "worksheets/sheet1.xml")),
         ("xl/worksheets/sheet1.xml", &sheet),
     ]);
-    let told = handed(&mut house, "costs.xlsx", &costs, ("read_file", json!({ "id": 2, "page": "Costs" }))).await;
+    let told = handed(&mut hob, "costs.xlsx", &costs, ("read_file", json!({ "id": 2, "page": "Costs" }))).await;
     assert_eq!(told, "[XLSX, 1 sheet]\n--- sheet 1: Costs ---\n1\tRent | 700");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn c6_a_document_that_cannot_be_read_says_why_and_harms_nobody() {
-    let mut house = House::running("").await;
-    let broken = handed(&mut house, "a.pdf", b"%PDF-1.7 nothing", ("read_file", json!({ "id": 1 }))).await;
+    let mut hob = TestHob::running("").await;
+    let broken = handed(&mut hob, "a.pdf", b"%PDF-1.7 nothing", ("read_file", json!({ "id": 1 }))).await;
     assert!(broken.starts_with("\"a.pdf\" cannot be read as text: it is damaged: "), "{broken}");
     let old = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
-    let old = handed(&mut house, "a.doc", &old, ("read_file", json!({ "id": 2 }))).await;
+    let old = handed(&mut hob, "a.doc", &old, ("read_file", json!({ "id": 2 }))).await;
     assert!(old.contains("it is an Office file from before 2007"), "{old}");
     // A page of four gigabytes of blanks, in four megabytes.
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     let blank = vec![b' '; 1 << 20];
     (0..1_200).for_each(|_| packed.write_all(&blank).unwrap());
     let bomb = pdf(&[&packed.finish().unwrap()], true);
-    let bomb = handed(&mut house, "bomb.pdf", &bomb, ("read_file", json!({ "id": 3 }))).await;
+    let bomb = handed(&mut hob, "bomb.pdf", &bomb, ("read_file", json!({ "id": 3 }))).await;
     insta::assert_snapshot!(bomb.lines().next().unwrap(), @r#""bomb.pdf" cannot be read as text: it takes more than 768 MiB of memory."#);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 /// A PNG of 2 × 2 pixels, as far as its header goes, in Base64.
@@ -151,19 +151,19 @@ async fn c6_pictures_and_files_of_a_result_are_seen_and_can_be_sent_on() {
          trusted_annotations = true\napproval = 'never'",
         script.display()
     );
-    let mut house = House::running(&server).await;
-    house.hob().until_log("mcp.listed").await;
+    let mut hob = TestHob::running(&server).await;
+    hob.process().until_log("mcp.listed").await;
     let content = json!([
         { "type": "text", "text": "Here it is." },
         { "type": "image", "data": PNG, "mimeType": "image/png" },
         { "type": "resource", "resource": { "uri": "file:///plan.txt", "mimeType": "text/plain", "blob": "QmVkcw==" } },
     ]);
     let call = json!({ "name": "s__echo", "arguments": { "content": content } }).to_string();
-    house.model.reply(Reply::call("use_tool", &call)).reply(Reply::call("send_file", r#"{"id": 2}"#));
-    house.model.reply(Reply::text("There."));
-    house.say(ADA, "show me");
-    house.telegram.until_sent(ADA, 2).await;
-    let asked = house.model.requests();
+    hob.model.reply(Reply::call("use_tool", &call)).reply(Reply::call("send_file", r#"{"id": 2}"#));
+    hob.model.reply(Reply::text("There."));
+    hob.say(ADA, "show me");
+    hob.telegram.until_sent(ADA, 2).await;
+    let asked = hob.model.requests();
     let results: Vec<&serde_json::Value> =
         asked[1].messages().iter().filter(|message| message["role"] == "tool").collect();
     insta::assert_snapshot!(results[0]["content"].as_str().unwrap(), @r#"
@@ -174,45 +174,45 @@ async fn c6_pictures_and_files_of_a_result_are_seen_and_can_be_sent_on() {
     [File "plan.txt", text/plain, 4 bytes: id 2, for read_file and send_file]
     "#);
     assert_eq!(asked[1].pictures(), [format!("data:image/png;base64,{PNG}")]);
-    let sent = house.telegram.look(|world| world.chat(ADA).by_bot().cloned().collect::<Vec<_>>());
+    let sent = hob.telegram.look(|world| world.chat(ADA).by_bot().cloned().collect::<Vec<_>>());
     let file = sent.iter().find_map(|message| message.file.clone()).unwrap();
     assert_eq!((file.name.as_str(), file.bytes.as_slice()), ("plan.txt", b"Beds".as_slice()));
     // It is in the history by reference.
-    house.ask(ADA, "and its colour?", Reply::text("Blue.")).await;
-    assert_eq!(house.model.requests()[3].pictures().len(), 1);
-    house.nothing_refused();
+    hob.ask(ADA, "and its colour?", Reply::text("Blue.")).await;
+    assert_eq!(hob.model.requests()[3].pictures().len(), 1);
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn c6_a_picture_in_the_workspace_is_seen() {
-    let house = House::running("").await;
-    std::fs::create_dir_all(house.path("data/workspace")).unwrap();
+    let hob = TestHob::running("").await;
+    std::fs::create_dir_all(hob.path("data/workspace")).unwrap();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x02\x08\x02\0\0\0\xfd\xd4\x9as";
-    std::fs::write(house.path("data/workspace/a.png"), png).unwrap();
-    house.model.reply(Reply::call("read_file", r#"{"path": "a.png"}"#));
-    house.ask(ADA, "what is on it?", Reply::text("A cat.")).await;
-    let asked = house.model.requests();
+    std::fs::write(hob.path("data/workspace/a.png"), png).unwrap();
+    hob.model.reply(Reply::call("read_file", r#"{"path": "a.png"}"#));
+    hob.ask(ADA, "what is on it?", Reply::text("A cat.")).await;
+    let asked = hob.model.requests();
     assert_eq!(asked[1].pictures(), [format!("data:image/png;base64,{PNG}")]);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn f2_a_file_that_came_is_kept_for_programs_and_can_be_undone() {
-    let mut house = House::running("[memory]\nextract = false").await;
+    let mut hob = TestHob::running("[memory]\nextract = false").await;
     let keep = ("keep_file", json!({ "id": 1, "folder": "post" }));
-    let kept = handed(&mut house, "../bill.pdf", &pdf(&[&letters("Pay")], false), keep).await;
+    let kept = handed(&mut hob, "../bill.pdf", &pdf(&[&letters("Pay")], false), keep).await;
     assert!(kept.starts_with("Kept as \"post/bill.pdf\", "), "{kept}");
-    let again = handed(&mut house, "bill.pdf", b"another", ("keep_file", json!({ "id": 2, "folder": "post" }))).await;
+    let again = handed(&mut hob, "bill.pdf", b"another", ("keep_file", json!({ "id": 2, "folder": "post" }))).await;
     assert!(again.starts_with("Kept as \"post/bill (2).pdf\", 7 bytes."), "{again}");
-    let other = std::fs::read(house.path("data/workspace/post/bill (2).pdf")).unwrap();
+    let other = std::fs::read(hob.path("data/workspace/post/bill (2).pdf")).unwrap();
     assert_eq!(other, b"another");
-    let told = house.heard(ADA).len();
-    house.say(ADA, "/undo");
-    house.told(ADA, told + 1).await;
-    assert!(!house.path("data/workspace/post/bill (2).pdf").exists(), "{:?}", house.heard(ADA).last());
-    assert!(house.path("data/workspace/post/bill.pdf").exists());
+    let told = hob.heard(ADA).len();
+    hob.say(ADA, "/undo");
+    hob.told(ADA, told + 1).await;
+    assert!(!hob.path("data/workspace/post/bill (2).pdf").exists(), "{:?}", hob.heard(ADA).last());
+    assert!(hob.path("data/workspace/post/bill.pdf").exists());
     let command = json!({ "command": "head -c 5 post/bill.pdf" });
-    let seen = handed(&mut house, "list.txt", b"milk", ("terminal", command)).await;
+    let seen = handed(&mut hob, "list.txt", b"milk", ("terminal", command)).await;
     assert!(seen.contains("%PDF-"), "{seen}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -2,7 +2,7 @@
 //! (rows D6, N6), also across kills.
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// `mail` brings words of others.
 const MAIL: &str = r#"
@@ -17,8 +17,8 @@ extract = false
 /// The last words of most stories.
 const DONE: &str = "That is all.";
 
-async fn house() -> House {
-    House::running(MAIL).await
+async fn hob() -> TestHob {
+    TestHob::running(MAIL).await
 }
 
 fn shell(command: &str) -> Reply {
@@ -26,125 +26,125 @@ fn shell(command: &str) -> Reply {
 }
 
 /// Ada has her mail read, and then the model runs this and says that it has; gives the question.
-async fn drafted(house: &House, command: &str) -> String {
-    let before = house.heard(ADA).len();
-    house.model.reply(Reply::call("mail", "{}"));
-    house.model.reply(shell(command));
-    house.model.reply(Reply::text("I have written it."));
-    house.say(ADA, "Anything in the mail?");
-    house.told(ADA, before + 1).await.pop().unwrap()
+async fn drafted(hob: &TestHob, command: &str) -> String {
+    let before = hob.heard(ADA).len();
+    hob.model.reply(Reply::call("mail", "{}"));
+    hob.model.reply(shell(command));
+    hob.model.reply(Reply::text("I have written it."));
+    hob.say(ADA, "Anything in the mail?");
+    hob.told(ADA, before + 1).await.pop().unwrap()
 }
 
 #[tokio::test]
 async fn n6_a_command_after_an_injection_runs_at_once_and_its_changes_wait_for_a_word() {
-    let house = house().await;
-    let question = drafted(&house, "mkdir a && echo hi > a/b && echo 'touch /x' > Makefile").await;
+    let hob = hob().await;
+    let question = drafted(&hob, "mkdir a && echo hi > a/b && echo 'touch /x' > Makefile").await;
     assert!(question.starts_with("May I keep these "), "{question}");
     assert!(question.contains("run later by itself: ") && question.contains("Makefile"), "{question}");
     assert!(question.contains("a/b") && question.contains(r#"a tool ("mail")"#), "{question}");
     assert!(question.ends_with("1. approve\n2. deny"), "{question}");
-    assert_eq!(house.in_workspace("a/b"), None, "nothing of it is in the workspace");
-    let told = serde_json::to_string(&house.model.requests().last().unwrap().body).unwrap();
+    assert_eq!(hob.in_workspace("a/b"), None, "nothing of it is in the workspace");
+    let told = serde_json::to_string(&hob.model.requests().last().unwrap().body).unwrap();
     assert!(told.contains("not in the workspace yet; a person will be asked"), "{told}");
-    house.model.reply(Reply::text(DONE));
-    house.press(ADA, "approve");
-    assert_eq!(house.told(ADA, 2).await[1], DONE);
-    assert_eq!(house.in_workspace("a/b").as_deref(), Some("hi\n"));
-    assert!(house.in_workspace("Makefile").is_some());
-    let told = serde_json::to_string(&house.model.requests().last().unwrap().body).unwrap();
+    hob.model.reply(Reply::text(DONE));
+    hob.press(ADA, "approve");
+    assert_eq!(hob.told(ADA, 2).await[1], DONE);
+    assert_eq!(hob.in_workspace("a/b").as_deref(), Some("hi\n"));
+    assert!(hob.in_workspace("Makefile").is_some());
+    let told = serde_json::to_string(&hob.model.requests().last().unwrap().body).unwrap();
     assert!(told.contains("kept in the workspace"), "{told}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n6_what_is_denied_is_thrown_away_and_what_only_looked_is_asked_about_by_nobody() {
-    let house = house().await;
-    drafted(&house, "echo hi > b").await;
-    house.model.reply(Reply::text(DONE));
-    house.press(ADA, "deny");
-    let told = house.told(ADA, 2).await.remove(1);
+    let hob = hob().await;
+    drafted(&hob, "echo hi > b").await;
+    hob.model.reply(Reply::text(DONE));
+    hob.press(ADA, "deny");
+    let told = hob.told(ADA, 2).await.remove(1);
     assert!(told.starts_with(DONE), "{told}");
-    let heard = serde_json::to_string(&house.model.requests().last().unwrap().body).unwrap();
+    let heard = serde_json::to_string(&hob.model.requests().last().unwrap().body).unwrap();
     assert!(heard.contains("did not want what was changed to be kept"), "{heard}");
-    assert_eq!(house.in_workspace("b"), None);
-    house.until(|house| house.uppers().is_empty()).await;
+    assert_eq!(hob.in_workspace("b"), None);
+    hob.until(|hob| hob.uppers().is_empty()).await;
     // In the same conversation, whose words still taint.
-    house.model.reply(shell("ls; cat b || true; python3 -c 'print(1)' || true"));
-    assert_eq!(house.ask(ADA, "Look again", Reply::text("Nothing there.")).await, "Nothing there.");
-    house.nothing_refused();
+    hob.model.reply(shell("ls; cat b || true; python3 -c 'print(1)' || true"));
+    assert_eq!(hob.ask(ADA, "Look again", Reply::text("Nothing there.")).await, "Nothing there.");
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n6_files_written_by_tools_are_part_of_the_draft() {
-    let house = house().await;
-    house.model.reply(Reply::call("mail", "{}"));
-    house.model.reply(Reply::call("write_file", r#"{"path": "notes/new.md", "content": "one\n"}"#));
-    house.model.reply(shell("echo two >> notes/new.md"));
-    house.model.reply(Reply::call("edit_file", r#"{"path": "notes/new.md", "old": "two", "new": "three"}"#));
-    house.model.reply(Reply::text("I have written it."));
-    house.say(ADA, "Note it");
-    let question = house.told(ADA, 1).await.remove(0);
+    let hob = hob().await;
+    hob.model.reply(Reply::call("mail", "{}"));
+    hob.model.reply(Reply::call("write_file", r#"{"path": "notes/new.md", "content": "one\n"}"#));
+    hob.model.reply(shell("echo two >> notes/new.md"));
+    hob.model.reply(Reply::call("edit_file", r#"{"path": "notes/new.md", "old": "two", "new": "three"}"#));
+    hob.model.reply(Reply::text("I have written it."));
+    hob.say(ADA, "Note it");
+    let question = hob.told(ADA, 1).await.remove(0);
     assert!(question.contains("notes/new.md") && question.contains("three"), "{question}");
-    house.model.reply(Reply::text(DONE));
-    house.press(ADA, "approve");
-    assert_eq!(house.told(ADA, 2).await[1], DONE);
-    assert_eq!(house.in_workspace("notes/new.md").as_deref(), Some("one\nthree\n"));
-    house.nothing_refused();
+    hob.model.reply(Reply::text(DONE));
+    hob.press(ADA, "approve");
+    assert_eq!(hob.told(ADA, 2).await[1], DONE);
+    assert_eq!(hob.in_workspace("notes/new.md").as_deref(), Some("one\nthree\n"));
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn b10_a_kill_while_a_person_is_asked_or_a_command_runs_changes_nothing() {
-    let mut house = house().await;
-    drafted(&house, "echo hi > b").await;
-    house.recorded(1).await;
-    house.restart().await;
-    assert_eq!(house.in_workspace("b"), None);
-    house.model.reply(Reply::text(DONE));
-    house.press(ADA, "approve");
-    assert_eq!(house.told(ADA, 2).await[1], DONE);
-    assert_eq!(house.in_workspace("b").as_deref(), Some("hi\n"));
+    let mut hob = hob().await;
+    drafted(&hob, "echo hi > b").await;
+    hob.recorded(1).await;
+    hob.restart().await;
+    assert_eq!(hob.in_workspace("b"), None);
+    hob.model.reply(Reply::text(DONE));
+    hob.press(ADA, "approve");
+    assert_eq!(hob.told(ADA, 2).await[1], DONE);
+    assert_eq!(hob.in_workspace("b").as_deref(), Some("hi\n"));
     // A clean run's own draft is kept at once; one that a kill cuts off is begun anew.
-    house.say(ADA, "/new");
-    house.told(ADA, 3).await;
-    house.model.reply(shell("echo once >> log; test -e go || sleep 600"));
-    house.say(ADA, "Go");
-    house.until(|house| house.is_drafted("log")).await;
-    assert_eq!(house.in_workspace("log"), None);
-    std::fs::write(house.path("data/workspace/go"), "").unwrap();
-    house.model.reply(Reply::text("Gone."));
-    house.restart().await;
-    assert_eq!(house.told(ADA, 4).await[3], "Gone.");
-    assert_eq!(house.in_workspace("log").as_deref(), Some("once\n"));
-    house.nothing_refused();
+    hob.say(ADA, "/new");
+    hob.told(ADA, 3).await;
+    hob.model.reply(shell("echo once >> log; test -e go || sleep 600"));
+    hob.say(ADA, "Go");
+    hob.until(|hob| hob.is_drafted("log")).await;
+    assert_eq!(hob.in_workspace("log"), None);
+    std::fs::write(hob.path("data/workspace/go"), "").unwrap();
+    hob.model.reply(Reply::text("Gone."));
+    hob.restart().await;
+    assert_eq!(hob.told(ADA, 4).await[3], "Gone.");
+    assert_eq!(hob.in_workspace("log").as_deref(), Some("once\n"));
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn b10_a_kill_in_the_middle_of_a_tainted_runs_command_is_told_to_the_model() {
-    let mut house = house().await;
-    house.model.reply(Reply::call("mail", "{}"));
-    house.model.reply(shell("echo hi > begun; sleep 600"));
-    house.say(ADA, "Go");
-    house.until(|house| house.is_drafted("begun")).await;
-    house.model.reply(Reply::text("I have begun."));
-    house.restart().await;
-    let question = house.told(ADA, 1).await.remove(0);
+    let mut hob = hob().await;
+    hob.model.reply(Reply::call("mail", "{}"));
+    hob.model.reply(shell("echo hi > begun; sleep 600"));
+    hob.say(ADA, "Go");
+    hob.until(|hob| hob.is_drafted("begun")).await;
+    hob.model.reply(Reply::text("I have begun."));
+    hob.restart().await;
+    let question = hob.told(ADA, 1).await.remove(0);
     assert!(question.starts_with("May I keep one change?"), "{question}");
-    let heard = serde_json::to_string(&house.model.requests().last().unwrap().body).unwrap();
+    let heard = serde_json::to_string(&hob.model.requests().last().unwrap().body).unwrap();
     assert!(heard.contains("is not run again by itself"), "{heard}");
-    house.model.reply(Reply::text(DONE));
-    house.press(ADA, "deny");
-    assert!(house.told(ADA, 2).await[1].starts_with(DONE));
-    assert_eq!(house.in_workspace("begun"), None);
-    house.nothing_refused();
+    hob.model.reply(Reply::text(DONE));
+    hob.press(ADA, "deny");
+    assert!(hob.told(ADA, 2).await[1].starts_with(DONE));
+    assert_eq!(hob.in_workspace("begun"), None);
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n6_a_stopped_run_drops_its_draft() {
-    let house = house().await;
-    drafted(&house, "echo hi > b").await;
-    house.say(ADA, "/stop");
-    house.told(ADA, 2).await;
-    house.until(|house| house.uppers().is_empty()).await;
-    assert_eq!(house.in_workspace("b"), None);
-    house.nothing_refused();
+    let hob = hob().await;
+    drafted(&hob, "echo hi > b").await;
+    hob.say(ADA, "/stop");
+    hob.told(ADA, 2).await;
+    hob.until(|hob| hob.uppers().is_empty()).await;
+    assert_eq!(hob.in_workspace("b"), None);
+    hob.nothing_refused();
 }

@@ -1,19 +1,19 @@
 //! However the model fails, the person is told what happened and who can do what.
 
 use hob_testkit::fake_model::{Reply, Script};
-use hob_testkit::house::{ADA, House};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// What the person is told when each of so many requests is answered like this; then the conversation goes on.
 async fn told(reply: Reply, requests: usize) -> String {
-    let house = House::running("[provider]\nfirst_event_timeout_secs = 1\nidle_timeout_secs = 1").await;
+    let hob = TestHob::running("[provider]\nfirst_event_timeout_secs = 1\nidle_timeout_secs = 1").await;
     for _ in 0..requests {
-        house.model.reply(reply.clone());
+        hob.model.reply(reply.clone());
     }
-    house.say(ADA, "Go");
-    let told = house.told(ADA, 1).await.remove(0);
-    assert_eq!(house.model.requests().len(), requests);
-    assert_eq!(house.ask(ADA, "And now?", Reply::text("Now I can.")).await, "Now I can.");
-    house.nothing_refused();
+    hob.say(ADA, "Go");
+    let told = hob.told(ADA, 1).await.remove(0);
+    assert_eq!(hob.model.requests().len(), requests);
+    assert_eq!(hob.ask(ADA, "And now?", Reply::text("Now I can.")).await, "Now I can.");
+    hob.nothing_refused();
     told
 }
 
@@ -74,26 +74,26 @@ async fn a_stream_that_is_cut() {
 
 #[tokio::test]
 async fn a_passing_failure_is_not_told() {
-    let house = House::running("").await;
-    house.model.reply(Script::default().text("It is").cut().into());
-    assert_eq!(house.ask(ADA, "Go", Reply::text("It is noon.")).await, "It is noon.");
+    let hob = TestHob::running("").await;
+    hob.model.reply(Script::default().text("It is").cut().into());
+    assert_eq!(hob.ask(ADA, "Go", Reply::text("It is noon.")).await, "It is noon.");
 }
 
 #[tokio::test]
 async fn e2_another_model_stands_in() {
-    let mut house = House::new().await;
-    let base = house.model.base_url();
-    house.configure(&format!(
+    let mut hob = TestHob::new().await;
+    let base = hob.model.base_url();
+    hob.configure(&format!(
         "[[provider.fallbacks]]\nkind = 'openai_compatible'\nmodel = 'other'\nbase_url = '{base}'\napi_key = 'sk-other'"
     ));
-    house.start().await;
-    house.model.reply(Reply::status(404)).reply(Reply::text("I am the other."));
-    house.say(ADA, "Go");
-    insta::assert_snapshot!(house.told(ADA, 2).await.join("\n"), @r"
+    hob.start().await;
+    hob.model.reply(Reply::status(404)).reply(Reply::text("I am the other."));
+    hob.say(ADA, "Go");
+    insta::assert_snapshot!(hob.told(ADA, 2).await.join("\n"), @r"
     (openai-compatible/fake does not answer: The model cannot be used. It says: The model `x` does not exist. Until it does, openai-compatible/other stands in.)
     I am the other.
     ");
-    let asked = house.model.requests().iter().map(|asked| asked.body["model"].to_string()).collect::<Vec<_>>();
+    let asked = hob.model.requests().iter().map(|asked| asked.body["model"].to_string()).collect::<Vec<_>>();
     assert_eq!(asked, ["\"fake\"", "\"other\""]);
-    assert_eq!(house.model.requests()[1].authorization.as_deref(), Some("Bearer sk-other"));
+    assert_eq!(hob.model.requests()[1].authorization.as_deref(), Some("Bearer sk-other"));
 }

@@ -6,15 +6,15 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use hob_testkit::fake_model::{Gate, Reply, Script};
-use hob_testkit::house::{ADA, House};
 use hob_testkit::process::within;
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// Every fsync of the process fails with EIO while this lives.
 struct FailingDisk(Child);
 
 impl FailingDisk {
-    async fn under(house: &mut House) -> Self {
-        let pid = house.hob().pid().to_string();
+    async fn under(hob: &mut TestHob) -> Self {
+        let pid = hob.process().pid().to_string();
         let mut command = Command::new("strace");
         command.args(["-f", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO", "-p", &pid]);
         command.stderr(std::process::Stdio::piped()).kill_on_drop(true);
@@ -37,30 +37,30 @@ impl FailingDisk {
 
 #[tokio::test]
 async fn a1_a_message_is_not_acknowledged_until_it_is_durable() {
-    let mut house = House::running("").await;
-    house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;
-    let disk = FailingDisk::under(&mut house).await;
-    house.model.reply(Reply::text("One."));
-    house.say(ADA, "one");
-    house.hob().until_log("could not be stored").await;
-    assert!(house.telegram.look(|world| !world.updates.is_empty()), "acknowledged, and not durable");
+    let mut hob = TestHob::running("").await;
+    hob.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;
+    let disk = FailingDisk::under(&mut hob).await;
+    hob.model.reply(Reply::text("One."));
+    hob.say(ADA, "one");
+    hob.process().until_log("could not be stored").await;
+    assert!(hob.telegram.look(|world| !world.updates.is_empty()), "acknowledged, and not durable");
     disk.mended().await;
-    assert_eq!(house.told(ADA, 2).await[1], "One.");
-    assert_eq!(house.model.requests().len(), 2);
+    assert_eq!(hob.told(ADA, 2).await[1], "One.");
+    assert_eq!(hob.model.requests().len(), 2);
 }
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_recorded_is_kept_and_said_once() {
-    let mut house = House::running("").await;
+    let mut hob = TestHob::running("").await;
     let gate = Gate::default();
-    house.model.reply(Reply::from(Script::default().gate(&gate).text("Two.").finish("stop")));
-    house.say(ADA, "two");
-    house.asked(1).await;
-    let disk = FailingDisk::under(&mut house).await;
+    hob.model.reply(Reply::from(Script::default().gate(&gate).text("Two.").finish("stop")));
+    hob.say(ADA, "two");
+    hob.asked(1).await;
+    let disk = FailingDisk::under(&mut hob).await;
     gate.open();
-    house.hob().until_log("could not be stored").await;
-    assert_eq!(house.heard(ADA), [""; 0], "said before it was recorded");
+    hob.process().until_log("could not be stored").await;
+    assert_eq!(hob.heard(ADA), [""; 0], "said before it was recorded");
     disk.mended().await;
-    assert_eq!(house.told(ADA, 1).await, ["Two."]);
-    assert_eq!(house.model.requests().len(), 1, "it was paid for twice");
+    assert_eq!(hob.told(ADA, 1).await, ["Two."]);
+    assert_eq!(hob.model.requests().len(), 1, "it was paid for twice");
 }

@@ -3,26 +3,26 @@
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
-use hob_testkit::house::{ADA, BOB, HALL, House};
+use hob_testkit::test_hob::{ADA, BOB, HALL, TestHob};
 
 /// What people said is remembered; stops Hob, and starts it again.
-async fn remember(house: &mut House, more: &str) {
-    house.stop().await;
+async fn remember(hob: &mut TestHob, more: &str) {
+    hob.stop().await;
     let said = "INSERT OR IGNORE INTO episodes (id, scope, session_id, began_at, ended_at, turns)
            SELECT 1000 + s.id, CASE WHEN s.key LIKE '-%' THEN 'c' || s.id ELSE 'p' || m.user_id END, s.id, m.at, m.at, 99
            FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.role = 'user';
          INSERT OR IGNORE INTO memories (episode_id, place, scope, speaker, user_id, message_id, text, origin, importance, at)
            SELECT e.id, m.id, e.scope, 'Somebody', m.user_id, m.id, m.text, 'user', 0.3, m.at
            FROM messages m JOIN episodes e ON e.id = 1000 + m.session_id WHERE m.role = 'user';";
-    house.execute(sqlx::AssertSqlSafe(format!("{said}{more}"))).await;
-    house.start().await;
+    hob.execute(sqlx::AssertSqlSafe(format!("{said}{more}"))).await;
+    hob.start().await;
 }
 
 /// Says a command, and gives its answer.
-async fn command(house: &House, person: i64, text: &str) -> String {
-    let before = house.heard(person).len();
-    house.say(person, text);
-    house.told(person, before + 1).await.pop().unwrap()
+async fn command(hob: &TestHob, person: i64, text: &str) -> String {
+    let before = hob.heard(person).len();
+    hob.say(person, text);
+    hob.told(person, before + 1).await.pop().unwrap()
 }
 
 /// The name of the memory in a line that has these words.
@@ -33,55 +33,55 @@ fn named(told: &str, words: &str) -> String {
 
 #[tokio::test]
 async fn n8_what_is_forgotten_leaves_no_byte() {
-    let mut house = House::running("").await;
-    house.ask(ADA, "I fly to Zanzibar in May", Reply::text("Zanzibar, how nice.")).await;
-    house.ask(ADA, "Water the plants", Reply::text("I hear you.")).await;
-    remember(&mut house, "").await;
-    let shown = command(&house, ADA, "/forget zanzibar").await;
+    let mut hob = TestHob::running("").await;
+    hob.ask(ADA, "I fly to Zanzibar in May", Reply::text("Zanzibar, how nice.")).await;
+    hob.ask(ADA, "Water the plants", Reply::text("I hear you.")).await;
+    remember(&mut hob, "").await;
+    let shown = command(&hob, ADA, "/forget zanzibar").await;
     assert!(shown.starts_with("Nothing is forgotten yet."), "{shown}");
     let name = named(&shown, "Zanzibar");
     // What nobody has been told does not tell others that it is there.
-    insta::assert_snapshot!(command(&house, BOB, "/forget m1").await, @"There is no m1 here. /memory and /facts show what there is.");
-    let told = command(&house, ADA, &format!("/forget {name}")).await;
+    insta::assert_snapshot!(command(&hob, BOB, "/forget m1").await, @"There is no m1 here. /memory and /facts show what there is.");
+    let told = command(&hob, ADA, &format!("/forget {name}")).await;
     assert_eq!(told, format!("Forgotten for good: {name}."));
-    let overview = command(&house, ADA, "/memory").await;
+    let overview = command(&hob, ADA, "/memory").await;
     assert!(overview.contains("Water the plants") && !overview.contains("Zanzibar"), "{overview}");
-    house.ask(ADA, "What did I say?", Reply::text("That I may not say.")).await;
-    let last = house.model.requests().pop().unwrap().body.to_string();
+    hob.ask(ADA, "What did I say?", Reply::text("That I may not say.")).await;
+    let last = hob.model.requests().pop().unwrap().body.to_string();
     assert!(last.contains("[forgotten]") && !last.to_lowercase().contains("zanzibar"), "{last}");
-    house.stop().await;
-    let bytes = std::fs::read(house.path("data/hob.db")).unwrap().to_ascii_lowercase();
+    hob.stop().await;
+    let bytes = std::fs::read(hob.path("data/hob.db")).unwrap().to_ascii_lowercase();
     assert!(!bytes.windows(8).any(|window| window == b"zanzibar"), "the word is still in the file");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n8_a_run_that_waits_goes_on_after_what_it_stands_on_was_forgotten() {
-    let mut house = House::running("").await;
-    house.ask(ADA, "I fly to Zanzibar in May", Reply::text("How nice.")).await;
-    remember(&mut house, "").await;
-    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
-    let before = house.heard(ADA).len();
-    house.say(ADA, "Paint it");
-    house.told(ADA, before + 1).await;
-    let name = named(&command(&house, ADA, "/memory zanzibar").await, "Zanzibar");
-    command(&house, ADA, &format!("/forget {name}")).await;
-    house.restart().await;
-    assert_eq!(house.ask(ADA, "blue", Reply::text("Painted blue.")).await, "Painted blue.");
-    let last = house.model.requests().pop().unwrap().body.to_string();
+    let mut hob = TestHob::running("").await;
+    hob.ask(ADA, "I fly to Zanzibar in May", Reply::text("How nice.")).await;
+    remember(&mut hob, "").await;
+    hob.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
+    let before = hob.heard(ADA).len();
+    hob.say(ADA, "Paint it");
+    hob.told(ADA, before + 1).await;
+    let name = named(&command(&hob, ADA, "/memory zanzibar").await, "Zanzibar");
+    command(&hob, ADA, &format!("/forget {name}")).await;
+    hob.restart().await;
+    assert_eq!(hob.ask(ADA, "blue", Reply::text("Painted blue.")).await, "Painted blue.");
+    let last = hob.model.requests().pop().unwrap().body.to_string();
     assert!(last.contains("[forgotten]") && !last.contains("Zanzibar"), "{last}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n8_why_tells_what_was_recalled() {
-    let mut house = House::running("").await;
-    assert_eq!(command(&house, ADA, "/why").await, "I have not answered anything here yet.");
-    house.ask(ADA, "My sister lives in Graz", Reply::text("I see.")).await;
-    house.ask(ADA, "Where does she live?", Reply::text("In Graz.")).await;
+    let mut hob = TestHob::running("").await;
+    assert_eq!(command(&hob, ADA, "/why").await, "I have not answered anything here yet.");
+    hob.ask(ADA, "My sister lives in Graz", Reply::text("I see.")).await;
+    hob.ask(ADA, "Where does she live?", Reply::text("In Graz.")).await;
     let parts = r#"{"words nearby": 410, "meaning": 220, "day": 0, "is a question": -300}"#;
     remember(
-        &mut house,
+        &mut hob,
         &format!(
             "DELETE FROM recalled;
              INSERT INTO recalled (run_id, place, memory_id, leg, score, parts)
@@ -90,7 +90,7 @@ async fn n8_why_tells_what_was_recalled() {
         ),
     )
     .await;
-    let told = command(&house, ADA, "/why").await;
+    let told = command(&hob, ADA, "/why").await;
     assert!(told.contains("“My sister lives in Graz” – you, "), "{told}");
     assert!(
         told.contains("because it fits what you wrote: score 0.83, most of it by words nearby 0.41, meaning 0.22"),
@@ -102,29 +102,29 @@ async fn n8_why_tells_what_was_recalled() {
 
 #[tokio::test]
 async fn n8_a_group_sees_what_is_the_groups() {
-    let mut house = House::new().await;
-    house.telegram.group(HALL, &[]);
-    house.start().await;
-    house.ask(ADA, "My doctor is called Weber", Reply::text("I see.")).await;
-    house.model.reply(Reply::text("Noted."));
+    let mut hob = TestHob::new().await;
+    hob.telegram.group(HALL, &[]);
+    hob.start().await;
+    hob.ask(ADA, "My doctor is called Weber", Reply::text("I see.")).await;
+    hob.model.reply(Reply::text("Noted."));
     let asks = |person: i64, text: &str| {
-        house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)))
+        hob.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)))
     };
     asks(ADA, "the party is on Friday");
-    house.told(HALL, 1).await;
-    remember(&mut house, "").await;
-    let in_hall = |house: &House, person: i64, text: &str| {
-        house.telegram.post(Post::new(HALL, person, &format!("{text}@{}", FakeTelegram::BOT_NAME)));
+    hob.told(HALL, 1).await;
+    remember(&mut hob, "").await;
+    let in_hall = |hob: &TestHob, person: i64, text: &str| {
+        hob.telegram.post(Post::new(HALL, person, &format!("{text}@{}", FakeTelegram::BOT_NAME)));
     };
-    in_hall(&house, BOB, "/memory");
-    let shown = house.told(HALL, 2).await.pop().unwrap();
+    in_hall(&hob, BOB, "/memory");
+    let shown = hob.told(HALL, 2).await.pop().unwrap();
     assert!(shown.contains("the party is on Friday") && !shown.contains("Weber"), "{shown}");
     let name = named(&shown, "Friday");
-    house.telegram.post(Post::new(HALL, BOB, &format!("/forget {name}")));
+    hob.telegram.post(Post::new(HALL, BOB, &format!("/forget {name}")));
     assert_eq!(
-        house.told(HALL, 3).await.pop().unwrap(),
+        hob.told(HALL, 3).await.pop().unwrap(),
         format!("{name} was told by somebody else: they, an admin or an owner can do that.")
     );
-    house.telegram.post(Post::new(HALL, ADA, &format!("/forget {name}")));
-    assert_eq!(house.told(HALL, 4).await.pop().unwrap(), format!("Forgotten for good: {name}."));
+    hob.telegram.post(Post::new(HALL, ADA, &format!("/forget {name}")));
+    assert_eq!(hob.told(HALL, 4).await.pop().unwrap(), format!("Forgotten for good: {name}."));
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Stdio;
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::{ADA, TestHob};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
@@ -14,14 +14,14 @@ fn script() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/things_mcp.py").display().to_string()
 }
 
-async fn run(house: &House, arguments: &[&str]) -> String {
-    let output = within("hob mcp", hob(house.home.path(), arguments).output()).await.unwrap();
+async fn run(hob: &TestHob, arguments: &[&str]) -> String {
+    let output = within("hob mcp", hob_command(hob.home.path(), arguments).output()).await.unwrap();
     let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    told.replace(&script(), "SCRIPT").replace(&format!("{}/", house.home.path().display()), "")
+    told.replace(&script(), "SCRIPT").replace(&format!("{}/", hob.home.path().display()), "")
 }
 
-fn config(house: &House) -> String {
-    std::fs::read_to_string(house.path("config.toml")).unwrap()
+fn config(hob: &TestHob) -> String {
+    std::fs::read_to_string(hob.path("config.toml")).unwrap()
 }
 
 fn called(tool: &str) -> Reply {
@@ -30,9 +30,9 @@ fn called(tool: &str) -> Reply {
 
 #[tokio::test]
 async fn n16_a_server_is_added_once_it_has_answered() {
-    let mut house = House::with("# Ours.\n[memory]\nextract = false # not now\n").await;
-    house.start().await;
-    let before = config(&house);
+    let mut hob = TestHob::with("# Ours.\n[memory]\nextract = false # not now\n").await;
+    hob.start().await;
+    let before = config(&hob);
     // What does not answer, or is nothing that a config could have, changes no byte.
     for (arguments, why) in [
         (["things", "--", "/nowhere/server"].as_slice(), "nothing was written"),
@@ -40,12 +40,12 @@ async fn n16_a_server_is_added_once_it_has_answered() {
         (&["things", "--url", "ftp://a.example"], "so nothing was changed"),
         (&["things"], "required arguments were not provided"),
     ] {
-        let told = run(&house, &[&["mcp", "add"], arguments].concat()).await;
+        let told = run(&hob, &[&["mcp", "add"], arguments].concat()).await;
         assert!(told.contains(why), "{arguments:?}: {told}");
-        assert_eq!(config(&house), before, "{arguments:?}");
+        assert_eq!(config(&hob), before, "{arguments:?}");
     }
     let server = ["mcp", "add", "things", "--", "python3", &script(), "."];
-    insta::assert_snapshot!(run(&house, &server).await, @r#"
+    insta::assert_snapshot!(run(&hob, &server).await, @r#"
     ask       add_entry: Does add_entry. (its server says: nothing)
     ask       create_event: Does create_event. (its server says: nothing)
     ask       create_file: Does create_file. (its server says: nothing)
@@ -67,30 +67,30 @@ async fn n16_a_server_is_added_once_it_has_answered() {
     A running Hob uses it from now on. To take it out again: hob config unset mcp.things
     "#);
     let section = format!("[mcp.things]\ncommand = [\"python3\", \"{}\", \".\"]\n", script());
-    assert_eq!(config(&house).replace(&section, "").trim_end(), before.trim_end(), "all else stays as it was");
+    assert_eq!(config(&hob).replace(&section, "").trim_end(), before.trim_end(), "all else stays as it was");
     // The Hob that runs uses it, and asks about each call.
-    house.hob().until_log("config.reloaded").await;
-    let question = house.ask(ADA, "Go", called("drop_entry")).await;
+    hob.process().until_log("config.reloaded").await;
+    let question = hob.ask(ADA, "Go", called("drop_entry")).await;
     assert!(question.starts_with("May I do this?\nthings__drop_entry"), "{question}");
-    house.model.reply(Reply::text("Not done."));
-    house.press(ADA, "deny");
-    house.told(ADA, 2).await;
-    let again = run(&house, &server).await;
+    hob.model.reply(Reply::text("Not done."));
+    hob.press(ADA, "deny");
+    hob.told(ADA, 2).await;
+    let again = run(&hob, &server).await;
     assert!(again.contains("there is [mcp.things] in the config already"), "{again}");
-    let removed = run(&house, &["config", "unset", "mcp.things"]).await;
-    assert!(removed.contains("→ not set") && !config(&house).contains("mcp"), "{removed}");
-    house.nothing_refused();
+    let removed = run(&hob, &["config", "unset", "mcp.things"]).await;
+    assert!(removed.contains("→ not set") && !config(&hob).contains("mcp"), "{removed}");
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n16_whoever_adds_a_server_at_a_terminal_says_what_its_tools_do() {
-    let mut house = House::with("[memory]\nextract = false\n").await;
-    house.start().await;
-    let add = hob(house.home.path(), &[]);
+    let mut hob = TestHob::with("[memory]\nextract = false\n").await;
+    hob.start().await;
+    let add = hob_command(hob.home.path(), &[]);
     let binary = add.as_std().get_program().display().to_string();
     let line = format!("stty cols 120 rows 50; exec {binary} mcp add things -- python3 {} .", script());
     let mut command = Command::new("script");
-    command.args(["-qfec", &line, "/dev/null"]).current_dir(house.home.path()).env_clear();
+    command.args(["-qfec", &line, "/dev/null"]).current_dir(hob.home.path()).env_clear();
     command.envs(add.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.env("TERM", "xterm").env("SHELL", "/bin/sh").kill_on_drop(true);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -104,7 +104,7 @@ async fn n16_whoever_adds_a_server_at_a_terminal_says_what_its_tools_do() {
     within("the question", asked).await;
     let told = String::from_utf8_lossy(&seen).into_owned();
     assert!(told.contains("find_events: Does find_events. (its server says: looks)"), "{told}");
-    assert!(!config(&house).contains("mcp"), "it is asked first");
+    assert!(!config(&hob).contains("mcp"), "it is asked first");
     // Up from the second is the first.
     keys.write_all(b"\x1b[A\r").await.unwrap();
     within("end", screen.read_to_end(&mut seen)).await.unwrap();
@@ -112,10 +112,10 @@ async fn n16_whoever_adds_a_server_at_a_terminal_says_what_its_tools_do() {
     let told = String::from_utf8_lossy(&seen).into_owned();
     assert!(told.contains("looks     find_events: ") && told.contains("changes   drop_entry: "), "{told}");
     // It holds in the Hob that runs since before.
-    house.hob().until_log("config.reloaded").await;
-    house.model.reply(called("drop_entry"));
-    assert_eq!(house.ask(ADA, "Go", Reply::text("Dropped.")).await, "Dropped.");
-    house.nothing_refused();
+    hob.process().until_log("config.reloaded").await;
+    hob.model.reply(called("drop_entry"));
+    assert_eq!(hob.ask(ADA, "Go", Reply::text("Dropped.")).await, "Dropped.");
+    hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -126,15 +126,15 @@ async fn n16_what_is_said_of_an_argument_that_there_is_not_is_told_with_the_one_
          [mcp.things.arguments.write_too]\ntext = 'steering'\n",
         script()
     );
-    let house = House::with(&settings).await;
-    let checked = run(&house, &["config", "check"]).await;
+    let hob = TestHob::with(&settings).await;
+    let checked = run(&hob, &["config", "check"]).await;
     assert!(checked.contains("no problems"), "what a server has is not known yet: {checked}");
     let wrong = [
         "mcp.things.arguments.file_report.reprot is no argument of this tool's, so nothing is said of any; did you mean `report`?",
         "mcp.things.arguments.write_too is no tool of this server's; did you mean `write_to`?",
     ];
-    let tested = run(&house, &["mcp", "test", "things"]).await;
+    let tested = run(&hob, &["mcp", "test", "things"]).await;
     assert!(wrong.iter().all(|line| tested.contains(line)) && !tested.contains("summary"), "{tested}");
-    let doctor = run(&house, &["doctor", "--only", "mcp"]).await;
+    let doctor = run(&hob, &["doctor", "--only", "mcp"]).await;
     assert!(wrong.iter().all(|line| doctor.contains(&format!("warn mcp: {line}"))), "{doctor}");
 }

@@ -2,57 +2,57 @@
 
 use serde_json::Value;
 
-use hob_testkit::fake_model::{Asked, Reply, Script};
+use hob_testkit::fake_model::{ReceivedRequest, Reply, Script};
 use hob_testkit::fake_responses::{FakeResponses, call, items, message, thought};
-use hob_testkit::house::{ADA, House};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// The models asked so far.
-fn asked(house: &House) -> Vec<String> {
-    house.model.requests().iter().map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect()
+fn asked(hob: &TestHob) -> Vec<String> {
+    hob.model.requests().iter().map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
 async fn a2_the_form_of_a_message_chooses_its_model_until_a_person_does() {
-    let house = House::running("[provider.models]\nfast = 'small'\nsmart = 'large'").await;
-    house.model.otherwise(|_asked| Reply::text("Fine."));
+    let hob = TestHob::running("[provider.models]\nfast = 'small'\nsmart = 'large'").await;
+    hob.model.otherwise(|_asked| Reply::text("Fine."));
     let hard =
         "1. list all of it\n2. sort it\n3. add it up\n\n```rust\nfn main() {\n    todo();\n}\n```\nWhy? And how?\n"
             .repeat(12);
     for (index, text) in ["hi", &hard, "/model small", &hard, "/auto", "hi"].into_iter().enumerate() {
-        house.say(ADA, text);
-        house.told(ADA, index + 1).await;
+        hob.say(ADA, text);
+        hob.told(ADA, index + 1).await;
     }
-    assert_eq!(asked(&house), ["small", "large", "small", "small"]);
-    let told = house.heard(ADA);
+    assert_eq!(asked(&hob), ["small", "large", "small", "small"]);
+    let told = hob.heard(ADA);
     assert_eq!(told[2], "From now on I use openai-compatible/small here.");
     insta::assert_snapshot!(told[4], @"From now on each message here chooses its model: openai-compatible/small for short words, openai-compatible/large for hard ones, openai-compatible/fake for the rest.");
 }
 
 #[tokio::test]
 async fn e2_a_stand_in_is_told_once_and_so_is_its_end() {
-    let mut house = House::new().await;
-    let base = house.model.base_url();
-    house.configure(&format!(
+    let mut hob = TestHob::new().await;
+    let base = hob.model.base_url();
+    hob.configure(&format!(
         "[[provider.fallbacks]]\nkind = 'openai_compatible'\nmodel = 'other'\nbase_url = '{base}'\napi_key = 'sk-other'"
     ));
-    house.start().await;
+    hob.start().await;
     // Twice busy, for a second each: once for the run's own wait, once more and the other is asked.
     let busy = || Reply::status(429).header("retry-after", "1");
-    house.model.reply(busy()).reply(busy());
-    house.model.otherwise(|asked| {
+    hob.model.reply(busy()).reply(busy());
+    hob.model.otherwise(|asked| {
         Reply::text(if asked.body["model"] == "other" { "I am the other." } else { "I am the first." })
     });
-    house.say(ADA, "Go");
-    let mut told = house.told(ADA, 2).await;
+    hob.say(ADA, "Go");
+    let mut told = hob.told(ADA, 2).await;
     while told.last().unwrap() != "I am the first." {
         let before = told.len();
-        house.say(ADA, "And now?");
-        house.telegram.until_sent(ADA, before + 1).await;
+        hob.say(ADA, "And now?");
+        hob.telegram.until_sent(ADA, before + 1).await;
         // Its end is told before the first answer of the right one.
-        if house.heard(ADA).last().unwrap().starts_with('(') {
-            house.telegram.until_sent(ADA, before + 2).await;
+        if hob.heard(ADA).last().unwrap().starts_with('(') {
+            hob.telegram.until_sent(ADA, before + 2).await;
         }
-        told = house.heard(ADA);
+        told = hob.heard(ADA);
     }
     let notes: Vec<&String> = told.iter().filter(|text| text.starts_with('(')).collect();
     assert_eq!(notes.len(), 2, "{told:#?}");
@@ -63,22 +63,22 @@ async fn e2_a_stand_in_is_told_once_and_so_is_its_end() {
 
 #[tokio::test]
 async fn e4_an_answer_that_is_cut_off_is_made_whole() {
-    let house = House::running("").await;
-    house.model.reply(Script::default().words("One, two, ").finish("length").into());
-    assert_eq!(house.ask(ADA, "Count to four", Reply::text("three, four.")).await, "One, two, three, four.");
-    assert_eq!(house.ask(ADA, "Thanks", Reply::text("Gladly.")).await, "Gladly.");
-    let said: Vec<String> = house.model.requests()[2]
+    let hob = TestHob::running("").await;
+    hob.model.reply(Script::default().words("One, two, ").finish("length").into());
+    assert_eq!(hob.ask(ADA, "Count to four", Reply::text("three, four.")).await, "One, two, three, four.");
+    assert_eq!(hob.ask(ADA, "Thanks", Reply::text("Gladly.")).await, "Gladly.");
+    let said: Vec<String> = hob.model.requests()[2]
         .messages()
         .iter()
         .filter(|message| message["role"] == "assistant")
         .map(|message| message["content"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(said, ["One, two, ", "three, four."], "nothing stands twice in the history");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 /// The request as it goes over the wire, up to the volatile tail.
-fn prefix(asked: &Asked) -> String {
+fn prefix(asked: &ReceivedRequest) -> String {
     let body = serde_json::to_string(&asked.body["messages"]).unwrap();
     let tools = serde_json::to_string(&asked.body["tools"]).unwrap();
     let tail = body.rfind("<context>").unwrap();
@@ -87,60 +87,60 @@ fn prefix(asked: &Asked) -> String {
 
 #[tokio::test]
 async fn the_request_of_each_turn_begins_as_the_one_before() {
-    let house = House::running("").await;
+    let hob = TestHob::running("").await;
     for turn in 0..6 {
-        house.model.reply(Reply::call("remember_fact", &format!(r#"{{"category":"c","key":"k{turn}","value":"v"}}"#)));
-        house.ask(ADA, &format!("Remember {turn}"), Reply::text("Done.")).await;
+        hob.model.reply(Reply::call("remember_fact", &format!(r#"{{"category":"c","key":"k{turn}","value":"v"}}"#)));
+        hob.ask(ADA, &format!("Remember {turn}"), Reply::text("Done.")).await;
     }
-    let requests = house.model.requests();
+    let requests = hob.model.requests();
     assert_eq!(requests.len(), 12);
     let prefixes: Vec<String> = requests.iter().map(prefix).collect();
     for (index, pair) in prefixes.windows(2).enumerate() {
         assert!(pair[1].starts_with(&pair[0]), "request {}:\n{}\n{}", index + 1, pair[0], pair[1]);
     }
-    house.say(ADA, "/cost");
-    let bill = house.telegram.until_sent(ADA, 7).await.pop().unwrap();
+    hob.say(ADA, "/cost");
+    let bill = hob.telegram.until_sent(ADA, 7).await.pop().unwrap();
     assert!(!bill.contains("could not go on"), "the prefix never broke: {bill}");
 }
 
 #[tokio::test]
 async fn why_the_prefix_broke_is_kept_and_told() {
-    let mut house = House::running("[provider.models]\nothers = ['large']").await;
-    house.ask(ADA, "Hello", Reply::text("Hi.")).await;
-    house.say(ADA, "/model large");
-    house.told(ADA, 2).await;
-    house.ask(ADA, "Hello", Reply::text("Hi.")).await;
-    house.say(ADA, "/cost");
-    let bill = house.told(ADA, 4).await.pop().unwrap();
+    let mut hob = TestHob::running("[provider.models]\nothers = ['large']").await;
+    hob.ask(ADA, "Hello", Reply::text("Hi.")).await;
+    hob.say(ADA, "/model large");
+    hob.told(ADA, 2).await;
+    hob.ask(ADA, "Hello", Reply::text("Hi.")).await;
+    hob.say(ADA, "/cost");
+    let bill = hob.told(ADA, 4).await.pop().unwrap();
     assert!(bill.contains(": another model 1 ×"), "{bill}");
-    house.hob().until_logged("model.cache.prefix_broken", 1).await;
+    hob.process().until_logged("model.cache.prefix_broken", 1).await;
 }
 
 /// The tokens of a provider that counts its own way: by the bytes of what it is sent, and more for each message.
-fn counted(asked: &Asked) -> u64 {
+fn counted(asked: &ReceivedRequest) -> u64 {
     let bytes = |value: &Value| value.to_string().len() as u64;
     bytes(&asked.body["tools"]) / 3 + asked.messages().iter().map(|message| bytes(message) / 2 + 9).sum::<u64>()
 }
 
 #[tokio::test]
 async fn b14_after_ten_turns_the_estimate_is_what_the_provider_counts() {
-    let mut house = House::running("").await;
-    house.model.otherwise(|asked| {
+    let mut hob = TestHob::running("").await;
+    hob.model.otherwise(|asked| {
         let answer = "A sentence of several words follows the other one, and then there is one more. ".repeat(3);
         Script::default().words(&answer).finish("stop").reads(counted(asked)).into()
     });
     for turn in 0..11 {
-        house.say(ADA, &format!("Tell me about the {turn}th of your many journeys through the whole wide house."));
-        house.told(ADA, turn + 1).await;
+        hob.say(ADA, &format!("Tell me about the {turn}th of your many journeys through the whole wide house."));
+        hob.told(ADA, turn + 1).await;
     }
-    house.stop().await;
+    hob.stop().await;
     let bodies: Vec<String> =
-        house.values("SELECT body FROM run_events WHERE kind = 'model.asked' ORDER BY run_id").await;
+        hob.values("SELECT body FROM run_events WHERE kind = 'model.asked' ORDER BY run_id").await;
     let estimates: Vec<u64> = bodies
         .iter()
         .map(|body| serde_json::from_str::<Value>(body).unwrap()["body"]["input_estimate"].as_u64().unwrap())
         .collect();
-    let reported: Vec<u64> = house.model.requests().iter().map(counted).collect();
+    let reported: Vec<u64> = hob.model.requests().iter().map(counted).collect();
     let error = |turn: usize| estimates[turn].abs_diff(reported[turn]) as f64 / reported[turn] as f64;
     assert!(error(0) > 0.2, "it counts differently: {estimates:?} {reported:?}");
     assert!(error(10) < 0.1, "{estimates:?} {reported:?}");
@@ -152,15 +152,15 @@ const LUNA: &str = "models.primary = 'gpt-6-luna'";
 async fn k1_f5_openai_is_spoken_to_by_the_responses_api() {
     let fake = FakeResponses::start().await;
     let base = fake.base_url();
-    let mut house =
-        House::with(&format!("[provider]\nkind = 'openai'\napi = 'responses'\nbase_url = '{base}'\n{LUNA}")).await;
+    let mut hob =
+        TestHob::with(&format!("[provider]\nkind = 'openai'\napi = 'responses'\nbase_url = '{base}'\n{LUNA}")).await;
     fake.answer(items(&[thought("gAAAA1"), call("recall", r#"{"query": "soup"}"#)]));
     fake.answer(items(&[message("I know of no soup.")])).answer(items(&[message("Good night.")]));
-    house.start().await;
-    house.say(ADA, "What soup do I like?");
-    assert_eq!(house.told(ADA, 1).await, ["I know of no soup."]);
-    house.say(ADA, "Good night");
-    assert_eq!(house.told(ADA, 2).await[1], "Good night.");
+    hob.start().await;
+    hob.say(ADA, "What soup do I like?");
+    assert_eq!(hob.told(ADA, 1).await, ["I know of no soup."]);
+    hob.say(ADA, "Good night");
+    assert_eq!(hob.told(ADA, 2).await[1], "Good night.");
     assert_eq!(fake.refused(), Vec::<String>::new());
     let requests = fake.requests();
     let kinds = |at: usize| -> Vec<&str> {

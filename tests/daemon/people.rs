@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_model::{Gate, ReceivedRequest, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
-use hob_testkit::house::{ADA, BOB, HALL, House, OWNER, STRANGER};
+use hob_testkit::test_hob::{ADA, BOB, HALL, OWNER, STRANGER, TestHob};
 
 /// A stranger is a guest.
 const GUEST: &str = "[telegram]\nguest_user_ids = [99]";
@@ -39,133 +39,133 @@ const GUESTS: [&str; 12] = [
     "use_tool",
 ];
 
-fn in_hall(house: &House, person: i64, text: &str) {
-    house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+fn in_hall(hob: &TestHob, person: i64, text: &str) {
+    hob.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
 }
 
 /// The last message without the guidance below it.
-fn first_line(asked: &Asked) -> &str {
+fn first_line(asked: &ReceivedRequest) -> &str {
     asked.last_text().lines().next().unwrap()
 }
 
 #[tokio::test]
 async fn c1_who_is_not_named_is_nobody_unless_guests_are_let_in() {
-    let mut house = House::running("").await;
-    house.say(STRANGER, "Hello");
-    assert!(house.told(STRANGER, 1).await[0].starts_with("I do not know you yet."));
-    house.stop().await;
-    house.configure("[telegram]\nallow_guests = true");
-    house.start().await;
-    assert_eq!(house.ask(STRANGER, "And now?", Reply::text("Welcome.")).await, "Welcome.");
-    let requests = house.model.requests();
+    let mut hob = TestHob::running("").await;
+    hob.say(STRANGER, "Hello");
+    assert!(hob.told(STRANGER, 1).await[0].starts_with("I do not know you yet."));
+    hob.stop().await;
+    hob.configure("[telegram]\nallow_guests = true");
+    hob.start().await;
+    assert_eq!(hob.ask(STRANGER, "And now?", Reply::text("Welcome.")).await, "Welcome.");
+    let requests = hob.model.requests();
     assert_eq!(requests.len(), 1, "what was said before is not answered");
     assert_eq!(requests[0].tools(), EVERYBODYS);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn c1_one_person_under_two_names_is_one_person() {
-    let mut house = House::running("[people.ada]\ntelegram_user_ids = [7, 99]").await;
+    let mut hob = TestHob::running("[people.ada]\ntelegram_user_ids = [7, 99]").await;
     let fact = r#"{"category": "home", "key": "bins", "value": "They go out on Tuesday"}"#;
-    house.model.reply(Reply::call("remember_fact", fact));
-    house.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await;
-    house.ask(STRANGER, "It is me", Reply::text("I know.")).await;
-    house.ask(BOB, "It is not her", Reply::text("I know.")).await;
-    let requests = house.model.requests();
+    hob.model.reply(Reply::call("remember_fact", fact));
+    hob.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await;
+    hob.ask(STRANGER, "It is me", Reply::text("I know.")).await;
+    hob.ask(BOB, "It is not her", Reply::text("I know.")).await;
+    let requests = hob.model.requests();
     let knows = |index: usize| requests[index].body["messages"].to_string().contains("They go out on Tuesday");
     assert!(knows(2) && !knows(3), "{requests:#?}");
-    house.stop().await;
-    let people: Vec<(i64, i64)> = house.rows("SELECT count(*), count(DISTINCT user_id) FROM identities").await;
+    hob.stop().await;
+    let people: Vec<(i64, i64)> = hob.rows("SELECT count(*), count(DISTINCT user_id) FROM identities").await;
     assert_eq!(people, [(3, 2)]);
 }
 
 #[tokio::test]
 async fn c1_two_who_turn_out_to_be_one_are_one_from_then_on() {
-    let mut house = House::running("").await;
+    let mut hob = TestHob::running("").await;
     let fact = r#"{"category": "home", "key": "bins", "value": "They go out on Tuesday"}"#;
-    house.model.reply(Reply::call("remember_fact", fact));
-    house.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await;
-    house.ask(BOB, "Hello", Reply::text("Hello.")).await;
-    house.stop().await;
-    house.configure("[people.ada]\ntelegram_user_ids = [7, 8]");
-    house.start().await;
-    house.ask(BOB, "It was me all along", Reply::text("I see.")).await;
-    let last = house.model.requests().pop().unwrap();
+    hob.model.reply(Reply::call("remember_fact", fact));
+    hob.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await;
+    hob.ask(BOB, "Hello", Reply::text("Hello.")).await;
+    hob.stop().await;
+    hob.configure("[people.ada]\ntelegram_user_ids = [7, 8]");
+    hob.start().await;
+    hob.ask(BOB, "It was me all along", Reply::text("I see.")).await;
+    let last = hob.model.requests().pop().unwrap();
     assert!(last.body["messages"].to_string().contains("They go out on Tuesday"), "{last:#?}");
 }
 
 #[tokio::test]
 async fn c5_tools_go_by_role_and_what_is_not_offered_cannot_be_called() {
-    let house = House::running(&format!("{WIPE}\n{GUEST}")).await;
-    house.model.reply(Reply::call("wipe", "{}"));
-    assert_eq!(house.ask(ADA, "Wipe it", Reply::text("I can't.")).await, "I can't.");
-    let requests = house.model.requests();
+    let hob = TestHob::running(&format!("{WIPE}\n{GUEST}")).await;
+    hob.model.reply(Reply::call("wipe", "{}"));
+    assert_eq!(hob.ask(ADA, "Wipe it", Reply::text("I can't.")).await, "I can't.");
+    let requests = hob.model.requests();
     assert!(!requests[0].tools().contains(&"wipe"));
     insta::assert_snapshot!(first_line(&requests[1]), @r#"There is no tool "wipe". There are: agent_send, append_run_journal_entry, ask_human, ask_reader, current_time, delete_file, edit_file, forget, get_run_journal, keep_changes, keep_file, list_files, manage_people, move_file, plan, read_file, read_result, recall, remember_fact, request_more_iterations, schedule, search_files, send_file, send_message, spawn_agent, system_info, terminal, update_run_journal, use_skill, use_tool, watch_command, watch_page, web_fetch, web_search, write_file."#);
-    assert!(house.lines("wiped").is_empty(), "it exists, and was not run");
-    house.model.reply(Reply::call("remember_fact", r#"{"category":"a","key":"b","value":"c"}"#));
-    house.ask(STRANGER, "Remember that", Reply::text("I can't.")).await;
-    let requests = house.model.requests();
+    assert!(hob.lines("wiped").is_empty(), "it exists, and was not run");
+    hob.model.reply(Reply::call("remember_fact", r#"{"category":"a","key":"b","value":"c"}"#));
+    hob.ask(STRANGER, "Remember that", Reply::text("I can't.")).await;
+    let requests = hob.model.requests();
     let refused = first_line(&requests[3]);
     assert_eq!(refused, format!(r#"There is no tool "remember_fact". There are: {}."#, GUESTS.join(", ")));
-    house.model.reply(Reply::call("wipe", "{}"));
-    house.ask(OWNER, "Wipe it", Reply::text("Wiped.")).await;
-    assert_eq!(house.lines("wiped"), ["wiped"]);
+    hob.model.reply(Reply::call("wipe", "{}"));
+    hob.ask(OWNER, "Wipe it", Reply::text("Wiped.")).await;
+    assert_eq!(hob.lines("wiped"), ["wiped"]);
 }
 
 #[tokio::test]
 async fn n4_what_waits_behind_the_owner_runs_as_its_own_sender() {
-    let mut house = House::with(WIPE).await;
-    house.telegram.group(HALL, &[]);
-    house.start().await;
+    let mut hob = TestHob::with(WIPE).await;
+    hob.telegram.group(HALL, &[]);
+    hob.start().await;
     let gate = Gate::default();
-    house.model.reply(Script::default().gate(&gate).text("Tidy.").finish("stop").into());
-    in_hall(&house, OWNER, "tidy up");
-    house.asked(1).await;
-    house.model.reply(Reply::call("wipe", "{}"));
-    house.model.reply(Reply::text("I can't."));
-    in_hall(&house, BOB, "and wipe it");
-    house.told(HALL, 1).await;
+    hob.model.reply(Script::default().gate(&gate).text("Tidy.").finish("stop").into());
+    in_hall(&hob, OWNER, "tidy up");
+    hob.asked(1).await;
+    hob.model.reply(Reply::call("wipe", "{}"));
+    hob.model.reply(Reply::text("I can't."));
+    in_hall(&hob, BOB, "and wipe it");
+    hob.told(HALL, 1).await;
     gate.open();
-    assert_eq!(house.told(HALL, 3).await[1..], ["Tidy.", "I can't."]);
-    let requests = house.model.requests();
+    assert_eq!(hob.told(HALL, 3).await[1..], ["Tidy.", "I can't."]);
+    let requests = hob.model.requests();
     let offered: Vec<bool> = requests.iter().map(|request| request.tools().contains(&"wipe")).collect();
     assert_eq!(offered, [true, false, false]);
-    assert!(house.lines("wiped").is_empty());
+    assert!(hob.lines("wiped").is_empty());
 }
 
 /// Waits until a run is withdrawn: it is logged just before.
-async fn withdrawn(house: &House) {
+async fn withdrawn(hob: &TestHob) {
     let runs = "SELECT count(*) FROM runs WHERE state = 'withdrawn'";
-    while house.value::<i64>(runs).await == 0 {
+    while hob.value::<i64>(runs).await == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 #[tokio::test]
 async fn n4_what_waits_is_withdrawn_when_its_sender_is_not_let_in_any_more() {
-    let mut house = House::new().await;
-    house.telegram.group(HALL, &[]);
-    house.start().await;
-    house.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
-    in_hall(&house, ADA, "take your time");
-    house.asked(1).await;
-    in_hall(&house, BOB, "and me?");
-    house.told(HALL, 1).await;
-    house.recorded(1).await;
-    house.crash().await;
-    house.configure("[telegram]\nallowed_user_ids = [7]");
-    house.model.reply(Reply::text("Here I am."));
-    house.model.reply(Reply::text("Still here."));
-    house.start().await;
-    house.told(HALL, 2).await;
-    house.hob().until_logged("its sender is not let in any more", 1).await;
-    withdrawn(&house).await;
-    in_hall(&house, ADA, "and now?");
-    let told = house.told(HALL, 3).await;
+    let mut hob = TestHob::new().await;
+    hob.telegram.group(HALL, &[]);
+    hob.start().await;
+    hob.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
+    in_hall(&hob, ADA, "take your time");
+    hob.asked(1).await;
+    in_hall(&hob, BOB, "and me?");
+    hob.told(HALL, 1).await;
+    hob.recorded(1).await;
+    hob.crash().await;
+    hob.configure("[telegram]\nallowed_user_ids = [7]");
+    hob.model.reply(Reply::text("Here I am."));
+    hob.model.reply(Reply::text("Still here."));
+    hob.start().await;
+    hob.told(HALL, 2).await;
+    hob.process().until_logged("its sender is not let in any more", 1).await;
+    withdrawn(&hob).await;
+    in_hall(&hob, ADA, "and now?");
+    let told = hob.told(HALL, 3).await;
     assert_eq!(told[1..], ["Here I am.", "Still here."]);
-    house.stop().await;
-    let states: Vec<(String,)> = house.rows("SELECT state FROM runs ORDER BY id").await;
+    hob.stop().await;
+    let states: Vec<(String,)> = hob.rows("SELECT state FROM runs ORDER BY id").await;
     assert_eq!(
         states.iter().map(|state| state.0.as_str()).collect::<Vec<_>>(),
         ["completed", "withdrawn", "completed"]
@@ -174,44 +174,44 @@ async fn n4_what_waits_is_withdrawn_when_its_sender_is_not_let_in_any_more() {
 
 #[tokio::test]
 async fn a10_a_tool_knows_whose_call_it_is() {
-    let house = House::running("").await;
+    let hob = TestHob::running("").await;
     let fact = r#"{"category": "home", "key": "doctor", "value": "Weber"}"#;
-    house.model.reply(Reply::call("remember_fact", fact));
-    house.ask(ADA, "My doctor is called so", Reply::text("Noted.")).await;
+    hob.model.reply(Reply::call("remember_fact", fact));
+    hob.ask(ADA, "My doctor is called so", Reply::text("Noted.")).await;
     for (person, found) in [(ADA, true), (BOB, false)] {
-        house.model.reply(Reply::call("recall", r#"{"query": "doctor", "what": "facts"}"#));
-        house.ask(person, "who?", Reply::text("Well.")).await;
-        let last = house.model.requests().pop().unwrap();
+        hob.model.reply(Reply::call("recall", r#"{"query": "doctor", "what": "facts"}"#));
+        hob.ask(person, "who?", Reply::text("Well.")).await;
+        let last = hob.model.requests().pop().unwrap();
         assert_eq!(last.last_text().contains("Weber"), found, "{person}: {}", last.last_text());
     }
 }
 
 #[tokio::test]
 async fn c4_each_chat_and_each_topic_is_a_conversation_of_its_own() {
-    let mut house = House::new().await;
-    house.telegram.group(HALL, &[5, 6]);
-    house.start().await;
-    house.ask(ADA, "alone", Reply::text("one")).await;
+    let mut hob = TestHob::new().await;
+    hob.telegram.group(HALL, &[5, 6]);
+    hob.start().await;
+    hob.ask(ADA, "alone", Reply::text("one")).await;
     for (count, (topic, text)) in
         [(5, "in the fifth"), (6, "in the sixth"), (5, "in the fifth again")].iter().enumerate()
     {
-        house.model.reply(Reply::text("here"));
+        hob.model.reply(Reply::text("here"));
         let text = format!("@{} {text}", FakeTelegram::BOT_NAME);
-        house.telegram.post(Post::new(HALL, ADA, &text).in_topic(*topic));
-        house.told(HALL, count + 1).await;
+        hob.telegram.post(Post::new(HALL, ADA, &text).in_topic(*topic));
+        hob.told(HALL, count + 1).await;
     }
-    let last = house.model.requests().pop().unwrap().body["messages"].to_string();
+    let last = hob.model.requests().pop().unwrap().body["messages"].to_string();
     assert!(last.contains("in the fifth again") && last.contains("in the fifth\""), "{last}");
     assert!(!last.contains("in the sixth") && !last.contains("alone"), "{last}");
 }
 
 #[tokio::test]
 async fn c2_a_guest_runs_into_their_tokens_and_is_told_when_they_begin_anew() {
-    let house = House::running(GUEST).await;
+    let hob = TestHob::running(GUEST).await;
     let read = |tokens: u64| -> Reply { Script::default().text("Welcome.").reads(tokens).finish("stop").into() };
-    assert_eq!(house.ask(STRANGER, "Hello", read(4_993)).await, "Welcome.");
-    house.say(STRANGER, "And again");
-    let told = house.told(STRANGER, 2).await.pop().unwrap();
+    assert_eq!(hob.ask(STRANGER, "Hello", read(4_993)).await, "Welcome.");
+    hob.say(STRANGER, "And again");
+    let told = hob.told(STRANGER, 2).await.pop().unwrap();
     let begins =
         "Your tokens for a guest's month are used up: 5000 of 5000. So I have not begun with this. They begin anew on ";
     assert!(told.starts_with(begins), "{told}");
@@ -219,44 +219,44 @@ async fn c2_a_guest_runs_into_their_tokens_and_is_told_when_they_begin_anew() {
         told.ends_with(", 00:00; or whoever runs me raises guest_month_tokens under [quotas] in config.toml."),
         "{told}"
     );
-    house.say(STRANGER, "/status");
-    let status = house.told(STRANGER, 3).await.pop().unwrap();
+    hob.say(STRANGER, "/status");
+    let status = hob.told(STRANGER, 3).await.pop().unwrap();
     assert!(status.contains("\nyour tokens: 5000 of 5000 for a guest's month, anew on "), "{status}");
     // Others have more, or no limit at all.
     for person in [ADA, OWNER] {
-        assert_eq!(house.ask(person, "Hello", read(4_993)).await, "Welcome.");
-        assert_eq!(house.ask(person, "And again", Reply::text("Hi.")).await, "Hi.");
+        assert_eq!(hob.ask(person, "Hello", read(4_993)).await, "Welcome.");
+        assert_eq!(hob.ask(person, "And again", Reply::text("Hi.")).await, "Hi.");
     }
-    assert_eq!(house.model.requests().len(), 5);
+    assert_eq!(hob.model.requests().len(), 5);
 }
 
 #[tokio::test]
 async fn c2_runs_at_once_cannot_overshoot_a_quota_together() {
-    let mut house = House::with(&format!("{GUEST}\n[quotas]\nguest_month_tokens = 1500")).await;
-    house.telegram.group(HALL, &[]);
-    house.start().await;
+    let mut hob = TestHob::with(&format!("{GUEST}\n[quotas]\nguest_month_tokens = 1500")).await;
+    hob.telegram.group(HALL, &[]);
+    hob.start().await;
     let gate = Gate::default();
-    house.model.reply(Script::default().gate(&gate).text("Hi.").finish("stop").into());
-    house.say(STRANGER, &"word ".repeat(500));
-    house.asked(1).await;
-    in_hall(&house, STRANGER, &"word ".repeat(500));
-    let told = house.told(HALL, 1).await.pop().unwrap();
+    hob.model.reply(Script::default().gate(&gate).text("Hi.").finish("stop").into());
+    hob.say(STRANGER, &"word ".repeat(500));
+    hob.asked(1).await;
+    in_hall(&hob, STRANGER, &"word ".repeat(500));
+    let told = hob.told(HALL, 1).await.pop().unwrap();
     assert!(told.starts_with("Your tokens for a guest's month do not allow the next step: "), "{told}");
     gate.open();
-    house.told(STRANGER, 1).await;
-    house.model.reply(Reply::text("Hi."));
-    in_hall(&house, STRANGER, "and now?");
-    assert_eq!(house.told(HALL, 2).await[1], "Hi.", "what was expected and not read is free again");
+    hob.told(STRANGER, 1).await;
+    hob.model.reply(Reply::text("Hi."));
+    in_hall(&hob, STRANGER, "and now?");
+    assert_eq!(hob.told(HALL, 2).await[1], "Hi.", "what was expected and not read is free again");
 }
 
 #[tokio::test]
 async fn e15_at_the_quota_the_task_is_handed_back_with_what_was_done() {
-    let house = House::running("[quotas]\nhour_tokens = 3000").await;
+    let hob = TestHob::running("[quotas]\nhour_tokens = 3000").await;
     let fact = r#"{"category":"home","key":"colour","value":"red"}"#;
     let script = Script::default().fragment(0, Some("c"), Some("remember_fact"), fact);
-    house.model.reply(script.reads(2_990).finish("tool_calls").into());
-    house.say(ADA, "Remember that the door is red");
-    let told = house.told(ADA, 1).await.pop().unwrap();
+    hob.model.reply(script.reads(2_990).finish("tool_calls").into());
+    hob.say(ADA, "Remember that the door is red");
+    let told = hob.told(ADA, 1).await.pop().unwrap();
     assert!(told.starts_with("Your tokens for an hour do not allow the next step: 2997 of 3000 are used"), "{told}");
     assert!(told.contains("So I have stopped here.\nDone so far:\n- remember_fact\nThey begin anew on "), "{told}");
     assert!(told.contains("raises hour_tokens under [quotas] in config.toml.\n\nObjective: "), "{told}");
@@ -264,11 +264,11 @@ async fn e15_at_the_quota_the_task_is_handed_back_with_what_was_done() {
 
 #[tokio::test]
 async fn e15_more_tool_calls_than_a_minute_has_are_refused() {
-    let mut house = House::running("[quotas]\ntool_calls_per_minute = 2").await;
-    house.model.reply(Reply::calls(&[("current_time", "{}"), ("current_time", "{}"), ("current_time", "{}")]));
-    house.model.reply(Reply::call("current_time", "{}"));
-    house.ask(ADA, "What time is it?", Reply::text("Late.")).await;
-    let requests = house.model.requests();
+    let mut hob = TestHob::running("[quotas]\ntool_calls_per_minute = 2").await;
+    hob.model.reply(Reply::calls(&[("current_time", "{}"), ("current_time", "{}"), ("current_time", "{}")]));
+    hob.model.reply(Reply::call("current_time", "{}"));
+    hob.ask(ADA, "What time is it?", Reply::text("Late.")).await;
+    let requests = hob.model.requests();
     let results = |index: usize| -> Vec<String> {
         let messages = requests[index].messages().iter().filter(|message| message["role"] == "tool");
         messages.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
@@ -278,32 +278,32 @@ async fn e15_more_tool_calls_than_a_minute_has_are_refused() {
     assert_eq!(starts, [false, false, true], "{:?}", results(1));
     assert!(results(2)[3].starts_with(refused), "{:?}", results(2));
     // Each person has their own minute, and what was not run does not count.
-    house.model.reply(Reply::call("current_time", "{}"));
-    house.ask(BOB, "And for me?", Reply::text("Late.")).await;
-    let last = house.model.requests().pop().unwrap();
+    hob.model.reply(Reply::call("current_time", "{}"));
+    hob.ask(BOB, "And for me?", Reply::text("Late.")).await;
+    let last = hob.model.requests().pop().unwrap();
     assert!(!last.last_text().starts_with(refused), "{}", last.last_text());
-    house.stop().await;
-    let counted: Vec<(i64, i64)> = house.rows("SELECT count(*), count(user_id) FROM tool_calls").await;
+    hob.stop().await;
+    let counted: Vec<(i64, i64)> = hob.rows("SELECT count(*), count(user_id) FROM tool_calls").await;
     assert_eq!(counted, [(5, 3)]);
 }
 
 #[tokio::test]
 async fn e1_a_message_has_so_many_characters_at_most() {
-    let house = House::running("").await;
-    house.say(ADA, &"x".repeat(128_001));
-    let told = house.told(ADA, 1).await.pop().unwrap();
+    let hob = TestHob::running("").await;
+    hob.say(ADA, &"x".repeat(128_001));
+    let told = hob.told(ADA, 1).await.pop().unwrap();
     assert_eq!(
         told,
         "That message has 128001 characters; I take at most 128000. Please send it in parts, or as a file."
     );
-    assert_eq!(house.ask(ADA, &"x".repeat(128_000), Reply::text("Long.")).await, "Long.");
+    assert_eq!(hob.ask(ADA, &"x".repeat(128_000), Reply::text("Long.")).await, "Long.");
 }
 
 #[tokio::test]
 async fn e1_the_model_is_found_by_alias_then_breaker_then_alternative() {
-    let mut house = House::new().await;
-    let base_url = house.model.base_url();
-    house.configure(&format!(
+    let mut hob = TestHob::new().await;
+    let base_url = hob.model.base_url();
+    hob.configure(&format!(
         "[provider.models]
         others = ['big']
         [[provider.fallbacks]]
@@ -314,19 +314,19 @@ async fn e1_the_model_is_found_by_alias_then_breaker_then_alternative() {
         [aliases]
         quick = 'openai-compatible/big'"
     ));
-    house.model.otherwise(|asked| match asked.body["model"].as_str() {
+    hob.model.otherwise(|asked| match asked.body["model"].as_str() {
         Some("big") => Reply::status(404),
         model => Reply::text(&format!("I am {}.", model.unwrap_or_default())),
     });
-    house.start().await;
-    house.say(ADA, "/model quick");
-    insta::assert_snapshot!(house.told(ADA, 1).await[0], @"From now on I use openai-compatible/big here.");
-    house.say(ADA, "Who is there?");
-    let told = house.told(ADA, 3).await;
+    hob.start().await;
+    hob.say(ADA, "/model quick");
+    insta::assert_snapshot!(hob.told(ADA, 1).await[0], @"From now on I use openai-compatible/big here.");
+    hob.say(ADA, "Who is there?");
+    let told = hob.told(ADA, 3).await;
     assert!(told[1..].contains(&"I am spare.".to_owned()), "{told:?}");
-    house.say(ADA, "And now?");
-    assert_eq!(house.told(ADA, 4).await[3], "I am spare.");
+    hob.say(ADA, "And now?");
+    assert_eq!(hob.told(ADA, 4).await[3], "I am spare.");
     let asked: Vec<String> =
-        house.model.requests().iter().map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect();
+        hob.model.requests().iter().map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect();
     assert_eq!(asked, ["big", "spare", "spare"], "what rests is passed over");
 }

@@ -6,8 +6,8 @@ use rustix::process::Signal;
 
 use hob_testkit::fake_model::{Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
-use hob_testkit::house::{ADA, House, OWNER};
-use hob_testkit::process::{Hob, hob};
+use hob_testkit::process::{HobProcess, hob_command};
+use hob_testkit::test_hob::{ADA, OWNER, TestHob};
 
 const KEY: &str = "sk-live-4711-0815-0042";
 /// What Base64 makes of the key behind `user:`.
@@ -46,57 +46,57 @@ fn holding(dir: &Path, secret: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn n6_a_secret_that_somebody_prints_is_seen_and_kept_nowhere() {
-    let mut house = House::running(&settings()).await;
+    let mut hob = TestHob::running(&settings()).await;
     let token = FakeTelegram::TOKEN;
-    house.model.reply(Reply::call("leak", "{}"));
-    house.model.reply(Reply::call("remember_fact", &format!(r#"{{"category":"home","key":"key","value":"{KEY}"}}"#)));
+    hob.model.reply(Reply::call("leak", "{}"));
+    hob.model.reply(Reply::call("remember_fact", &format!(r#"{{"category":"home","key":"key","value":"{KEY}"}}"#)));
     let reply = Script::default().text(&format!("It is {token}, {KEY}.")).finish("stop").in_pieces(3).into();
-    let told = house.ask(ADA, &format!("My key is {KEY}."), reply).await;
+    let told = hob.ask(ADA, &format!("My key is {KEY}."), reply).await;
     assert!(told.starts_with("It is [redacted], [redacted]."), "{told}");
-    let requests = house.model.requests();
+    let requests = hob.model.requests();
     let bodies: Vec<String> = requests.iter().map(|asked| serde_json::to_string(&asked.body).unwrap()).collect();
     assert!(bodies.iter().all(|body| !body.contains(KEY) && !body.contains(&ENCODED[8..])), "{bodies:#?}");
     assert!(bodies[0].contains("My key is [redacted]."));
     assert!(bodies[1].contains("end [redacted]"), "the tool's result is there without it");
     let refusal = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}.","code":"invalid_api_key"}}}}"#);
-    house.model.otherwise(move |_| Reply::http(401, "application/json", &refusal));
-    house.say(ADA, "And now?");
-    let told = house.told(ADA, 2).await.pop().unwrap();
+    hob.model.otherwise(move |_| Reply::http(401, "application/json", &refusal));
+    hob.say(ADA, "And now?");
+    let told = hob.told(ADA, 2).await.pop().unwrap();
     assert!(told.contains("[redacted]") || !told.contains("API key provided"), "{told}");
-    let shown = house.telegram.look(|world| format!("{:?}", world.chat(ADA).by_bot().collect::<Vec<_>>()));
-    house.stop().await;
+    let shown = hob.telegram.look(|world| format!("{:?}", world.chat(ADA).by_bot().collect::<Vec<_>>()));
+    hob.stop().await;
     for secret in [KEY, token] {
         assert!(!shown.contains(secret), "{shown}");
-        assert_eq!(holding(&house.path("data"), secret), [""; 0]);
+        assert_eq!(holding(&hob.path("data"), secret), [""; 0]);
     }
-    assert_eq!(holding(&house.path("data"), &ENCODED[8..]), [""; 0]);
-    assert!(!holding(&house.path("data"), "[redacted]").is_empty());
-    assert!(std::fs::read_dir(house.path("data/results")).unwrap().next().is_some(), "the long result is in a file");
+    assert_eq!(holding(&hob.path("data"), &ENCODED[8..]), [""; 0]);
+    assert!(!holding(&hob.path("data"), "[redacted]").is_empty());
+    assert!(std::fs::read_dir(hob.path("data/results")).unwrap().next().is_some(), "the long result is in a file");
 }
 
 #[tokio::test]
 async fn the_log_holds_no_secret() {
-    let mut house = House::with(&format!("[provider]\napi_key = \"{KEY}\"\n[daemon]\nlog = \"trace\"")).await;
-    let mut command = hob(house.home.path(), &["run"]);
+    let mut hob = TestHob::with(&format!("[provider]\napi_key = \"{KEY}\"\n[daemon]\nlog = \"trace\"")).await;
+    let mut command = hob_command(hob.home.path(), &["run"]);
     // Whoever calls the directory so has it in the log's second line.
-    command.env("HOB_HOME", house.path(KEY));
-    house.hob = Some(Hob::start(command));
-    house.ask(ADA, &format!("I say {KEY}"), Reply::text(KEY)).await;
-    let log = house.hob().log();
-    house.stop().await;
+    command.env("HOB_HOME", hob.path(KEY));
+    hob.process = Some(HobProcess::start(command));
+    hob.ask(ADA, &format!("I say {KEY}"), Reply::text(KEY)).await;
+    let log = hob.process().log();
+    hob.stop().await;
     assert!(log.contains("[redacted]") && !log.contains(KEY) && !log.contains(FakeTelegram::TOKEN), "{log}");
 }
 
 #[tokio::test]
 async fn a_commands_environment_holds_no_key() {
     let env = "[tools.env]\nsandbox = false\ndescription = \"Tells.\"\ncommand = [\"/usr/bin/env\"]";
-    let mut house = House::with(env).await;
-    let mut command = hob(house.home.path(), &["run"]);
+    let mut hob = TestHob::with(env).await;
+    let mut command = hob_command(hob.home.path(), &["run"]);
     command.env("OPENAI_API_KEY", KEY).env("HOUSE_DOOR", "open");
-    house.hob = Some(Hob::start(command));
-    house.model.reply(Reply::call("env", "{}"));
-    house.ask(ADA, "What is there?", Reply::text("Little.")).await;
-    let last = house.model.requests().pop().unwrap();
+    hob.process = Some(HobProcess::start(command));
+    hob.model.reply(Reply::call("env", "{}"));
+    hob.ask(ADA, "What is there?", Reply::text("Little.")).await;
+    let last = hob.model.requests().pop().unwrap();
     let result = last.last_text();
     assert!(result.contains("PATH="), "{result}");
     assert!(!result.contains("OPENAI") && !result.contains("HOUSE_DOOR") && !result.contains("[redacted]"), "{result}");
@@ -106,15 +106,15 @@ async fn a_commands_environment_holds_no_key() {
 async fn n7_a_section_without_its_secret_is_off_and_told_and_the_rest_answers() {
     let off = "[slack]\nbot_token = '${NO_SUCH}'\napp_token = 'xapp-1'\n[[provider.fallbacks]]\nkind = 'openai'\n\
                model = 'gpt'\napi_key = 'file:none'";
-    let mut house = House::running(off).await;
-    house.hob().until_logged("config.section_off", 2).await;
-    assert_eq!(house.ask(ADA, "Hi", Reply::text("Hello.")).await, "Hello.");
-    house.say(OWNER, "/status");
-    let told = house.told(OWNER, 1).await.concat();
+    let mut hob = TestHob::running(off).await;
+    hob.process().until_logged("config.section_off", 2).await;
+    assert_eq!(hob.ask(ADA, "Hi", Reply::text("Hello.")).await, "Hello.");
+    hob.say(OWNER, "/status");
+    let told = hob.told(OWNER, 1).await.concat();
     assert!(told.contains("degraded: [slack]: off, as slack.bot_token (line "), "{told}");
     assert!(told.contains("names the environment variable `NO_SUCH`, which is not set"), "{told}");
     assert!(told.contains("degraded: [provider.fallbacks[1]]: off, as provider.fallbacks[1].api_key"), "{told}");
-    let check = hob(&house.path(""), &["config", "check"]).output().await.unwrap();
+    let check = hob_command(&hob.path(""), &["config", "check"]).output().await.unwrap();
     assert_eq!(check.status.code().map(|code| code == 0), Some(false));
     let said = String::from_utf8(check.stderr).unwrap();
     assert!(said.contains("Until then [slack] is off") && !said.contains("xapp-1"), "{said}");
@@ -122,17 +122,17 @@ async fn n7_a_section_without_its_secret_is_off_and_told_and_the_rest_answers() 
 
 #[tokio::test]
 async fn n7_a_model_without_its_key_says_what_is_missing_and_nobody_is_asked() {
-    let house = House::running("[provider]\napi_key = '${NO_SUCH}'").await;
-    house.say(ADA, "Hi");
-    let told = house.told(ADA, 1).await.concat();
+    let hob = TestHob::running("[provider]\napi_key = '${NO_SUCH}'").await;
+    hob.say(ADA, "Hi");
+    let told = hob.told(ADA, 1).await.concat();
     insta::assert_snapshot!(told, @"I could not get an answer from the model: openai-compatible/fake is off: provider.api_key names the environment variable `NO_SUCH`, which is not set. Whoever runs me has to mend the key in config.toml or in the environment.");
-    assert!(house.model.requests().is_empty());
+    assert!(hob.model.requests().is_empty());
 }
 
 #[tokio::test]
 async fn n7_hob_stays_with_every_channel_off_and_says_so() {
-    let house = House::with("[telegram]\nbot_token = 'cred:telegram'").await;
-    let mut alone = Hob::start(hob(&house.path(""), &["run"]));
+    let hob = TestHob::with("[telegram]\nbot_token = 'cred:telegram'").await;
+    let mut alone = HobProcess::start(hob_command(&hob.path(""), &["run"]));
     alone.until_logged("every channel is off", 1).await;
     alone.until_logged("hob.ready", 1).await;
     alone.signal(Signal::TERM);

@@ -6,7 +6,7 @@ use hob_testkit::fake_anthropic::{self, FakeAnthropic};
 use hob_testkit::fake_gemini::{self, FakeGemini};
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_ollama::{self, FakeOllama};
-use hob_testkit::house::{ADA, House};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 const CLAUDE: &str = "claude-sonnet-4-6";
 const GEMINI: &str = "gemini-3-flash-preview";
@@ -17,9 +17,9 @@ async fn a_user_switches_models_without_changing_anything_else() {
     let claude = FakeAnthropic::start().await;
     let gemini = FakeGemini::start(GEMINI).await;
     let ollama = FakeOllama::start(fake_ollama::Model::default()).await;
-    let mut house = House::new().await;
-    let openai = house.model.base_url();
-    house.configure(&format!(
+    let mut hob = TestHob::new().await;
+    let openai = hob.model.base_url();
+    hob.configure(&format!(
         "[provider]
         kind = 'anthropic'
         base_url = '{}'
@@ -44,14 +44,14 @@ async fn a_user_switches_models_without_changing_anything_else() {
         fake_gemini::KEY,
         ollama.root()
     ));
-    house.start().await;
+    hob.start().await;
     let mut told = 0;
     // Each of them twice, so that everyone reads what all the others left.
     for round in 0..2 {
         for model in [CLAUDE, GEMINI, "qwen3", "openai-compatible/fake"] {
-            house.say(ADA, &format!("/model {model}"));
+            hob.say(ADA, &format!("/model {model}"));
             told += 1;
-            house.told(ADA, told).await;
+            hob.told(ADA, told).await;
             match model {
                 CLAUDE => {
                     let signature = format!("signed-by-claude-{round}");
@@ -72,23 +72,23 @@ async fn a_user_switches_models_without_changing_anything_else() {
                     ollama.says(fake_ollama::Script::default().words("Qwen is done.").finish("stop"));
                 }
                 _ => {
-                    house.model.reply(Reply::call("remember_fact", FACT)).reply(Reply::text("The fake is done."));
+                    hob.model.reply(Reply::call("remember_fact", FACT)).reply(Reply::text("The fake is done."));
                 }
             }
-            house.say(ADA, &format!("Remember it, {round}"));
+            hob.say(ADA, &format!("Remember it, {round}"));
             told += 1;
-            let answer = house.told(ADA, told).await.pop().unwrap();
+            let answer = hob.told(ADA, told).await.pop().unwrap();
             assert!(answer.ends_with(" is done."), "{model}: {answer}");
         }
     }
-    let refused = [claude.refused(), gemini.refused(), ollama.refused(), house.model.refused()].concat();
+    let refused = [claude.refused(), gemini.refused(), ollama.refused(), hob.model.refused()].concat();
     assert_eq!(refused, Vec::<String>::new());
     // What one sealed is nobody else's to read, and nobody's to see.
     let others = [
         gemini.requests().iter().map(|asked| asked.body.to_string()).collect::<String>(),
         ollama.requests().iter().map(|asked| asked.body.to_string()).collect(),
-        house.model.requests().iter().map(|asked| asked.body.to_string()).collect(),
-        house.heard(ADA).join("\n"),
+        hob.model.requests().iter().map(|asked| asked.body.to_string()).collect(),
+        hob.heard(ADA).join("\n"),
     ];
     assert!(others.iter().all(|text| !text.contains("signed-by-claude") && !text.contains("Claude's thought")));
     let to_claude: String = claude.requests().iter().map(|asked| asked.body.to_string()).collect();

@@ -5,35 +5,35 @@ use serde_json::json;
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::{ChatKind, Post};
-use hob_testkit::house::{ADA, House};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// A group of the old kind, and the supergroup that it becomes.
 const GROUP: i64 = -77;
 const SUPERGROUP: i64 = -100_077;
 
 /// Says something to Hob in a group.
-fn say(house: &House, chat: i64, text: &str) {
-    house.telegram.post(Post::new(chat, ADA, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+fn say(hob: &TestHob, chat: i64, text: &str) {
+    hob.telegram.post(Post::new(chat, ADA, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
 }
 
 #[tokio::test]
 async fn k2_a_supergroup_goes_on_where_its_group_was() {
-    let mut house = House::new().await;
-    house.telegram.look(|world| {
+    let mut hob = TestHob::new().await;
+    hob.telegram.look(|world| {
         world.open(GROUP, ChatKind::Group);
     });
-    house.start().await;
-    house.model.reply(Reply::text("Green it is."));
-    say(&house, GROUP, "the door is to be green");
-    house.told(GROUP, 1).await;
-    house.telegram.migrate(GROUP, SUPERGROUP);
-    house.model.reply(Reply::text("Green."));
-    say(&house, SUPERGROUP, "what colour was it?");
-    assert_eq!(house.told(SUPERGROUP, 1).await, ["Green."]);
-    let last = house.model.requests().pop().unwrap();
+    hob.start().await;
+    hob.model.reply(Reply::text("Green it is."));
+    say(&hob, GROUP, "the door is to be green");
+    hob.told(GROUP, 1).await;
+    hob.telegram.migrate(GROUP, SUPERGROUP);
+    hob.model.reply(Reply::text("Green."));
+    say(&hob, SUPERGROUP, "what colour was it?");
+    assert_eq!(hob.told(SUPERGROUP, 1).await, ["Green."]);
+    let last = hob.model.requests().pop().unwrap();
     let seen = last.body["messages"].to_string();
     assert!(seen.contains("the door is to be green"), "the conversation began anew: {seen}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -48,31 +48,31 @@ async fn k2_each_bot_has_its_own_people_and_answers_for_itself() {
         poll_timeout_secs = 20",
         other.api_url()
     );
-    let mut house = House::with(&settings).await;
+    let mut hob = TestHob::with(&settings).await;
     for person in [ADA, 50] {
         other.person(person);
-        house.telegram.person(person);
+        hob.telegram.person(person);
     }
-    house.start().await;
+    hob.start().await;
     other.until_true("commands", |world| world.called("setMyCommands") == 1).await;
-    house.model.reply(Reply::text("Hello from work."));
+    hob.model.reply(Reply::text("Hello from work."));
     other.say(ADA, "you do not know me here");
     other.say(50, "hello");
     assert_eq!(other.until_sent(50, 1).await, ["Hello from work."]);
-    assert_eq!(house.ask(ADA, "hello", Reply::text("Hello at home.")).await, "Hello at home.");
-    house.telegram.say(50, "you do not know me here");
-    assert_eq!(house.ask(ADA, "and again", Reply::text("Again.")).await, "Again.");
+    assert_eq!(hob.ask(ADA, "hello", Reply::text("Hello at home.")).await, "Hello at home.");
+    hob.telegram.say(50, "you do not know me here");
+    assert_eq!(hob.ask(ADA, "and again", Reply::text("Again.")).await, "Again.");
     let strange = |told: &str| told.starts_with("I do not know you yet.");
     let elsewhere: Vec<String> = other.until_sent(ADA, 1).await;
     assert!(elsewhere.len() == 1 && strange(&elsewhere[0]), "{elsewhere:?}");
-    assert!(house.heard(50).len() == 1 && strange(&house.heard(50)[0]), "{:?}", house.heard(50));
-    house.nothing_refused();
+    assert!(hob.heard(50).len() == 1 && strange(&hob.heard(50)[0]), "{:?}", hob.heard(50));
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn c6_a_place_reaches_the_model_with_its_coordinates_and_its_name() {
-    let house = House::running("").await;
-    house.model.otherwise(|_asked| Reply::text("I see."));
+    let hob = TestHob::running("").await;
+    hob.model.otherwise(|_asked| Reply::text("I see."));
     let location = json!({ "latitude": 48.2, "longitude": 16.37 });
     let venue = json!({ "location": location, "title": "Café Mozart", "address": "Albertinaplatz 2" });
     let places = [
@@ -83,10 +83,10 @@ async fn c6_a_place_reaches_the_model_with_its_coordinates_and_its_name() {
         ),
     ];
     for (sent, (place, told)) in (1..).zip(places) {
-        house.telegram.post(Post::new(ADA, ADA, "").with(place));
-        house.told(ADA, sent).await;
-        let asked = house.model.requests().pop().unwrap();
+        hob.telegram.post(Post::new(ADA, ADA, "").with(place));
+        hob.told(ADA, sent).await;
+        let asked = hob.model.requests().pop().unwrap();
         assert!(asked.last_user().contains(told), "{}", asked.last_user());
     }
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -20,8 +20,8 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House};
 use hob_testkit::served::Served;
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// A collector that keeps what it is sent.
 struct Collector {
@@ -78,8 +78,8 @@ async fn read_by(program: &str, input: &str) -> String {
 }
 
 /// A page that Hob serves.
-async fn page(house: &mut House, path: &str) -> String {
-    let log = house.hob().log();
+async fn page(hob: &mut TestHob, path: &str) -> String {
+    let log = hob.process().log();
     let address = log.lines().find(|line| line.contains("server.listening")).unwrap().split("address=").nth(1).unwrap();
     let address = format!("http://{}{path}", address.split_whitespace().next().unwrap());
     let client = hob_http::direct_client(std::time::Duration::from_secs(10)).unwrap();
@@ -87,21 +87,21 @@ async fn page(house: &mut House, path: &str) -> String {
 }
 
 /// A turn with a tool.
-async fn turn(house: &House) {
-    house.model.reply(Reply::call("recall", r#"{"query": "private bins"}"#));
-    assert_eq!(house.ask(ADA, "a private word on bins", Reply::text("A private answer.")).await, "A private answer.");
+async fn turn(hob: &TestHob) {
+    hob.model.reply(Reply::call("recall", r#"{"query": "private bins"}"#));
+    assert_eq!(hob.ask(ADA, "a private word on bins", Reply::text("A private answer.")).await, "A private answer.");
 }
 
-async fn traced(settings: &str) -> (House, Collector) {
+async fn traced(settings: &str) -> (TestHob, Collector) {
     let collector = Collector::start().await;
-    let mut house = House::running(&format!(
+    let mut hob = TestHob::running(&format!(
         "[telemetry]\notlp = '{}'\nservice_name = 'household'\nheaders = {{ X-Api-Key = 'k-1234567890' }}\n{settings}",
         collector.served.root()
     ))
     .await;
-    turn(&house).await;
-    assert!(house.stop().await.success());
-    (house, collector)
+    turn(&hob).await;
+    assert!(hob.stop().await.success());
+    (hob, collector)
 }
 
 #[tokio::test]
@@ -172,20 +172,20 @@ async fn a_dead_collector_costs_a_counted_loss_and_nothing_else() {
     // Nobody listens there any more.
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let settings = format!("[telemetry]\notlp = 'http://{gone}'\n[server]\nlisten = '127.0.0.1:0'");
-    let mut house = House::running(&settings).await;
-    turn(&house).await;
-    house.hob().until_log("telemetry.lost").await;
-    let metrics = page(&mut house, "/metrics").await;
+    let mut hob = TestHob::running(&settings).await;
+    turn(&hob).await;
+    hob.process().until_log("telemetry.lost").await;
+    let metrics = page(&mut hob, "/metrics").await;
     let lost = metrics.lines().find_map(|line| line.strip_prefix("hob_trace_spans_lost_total ")).unwrap();
     assert!(lost.parse::<u64>().unwrap() > 0 && metrics.contains("hob_trace_spans_sent_total 0\n"), "{metrics}");
-    turn(&house).await;
-    assert!(house.stop().await.success());
+    turn(&hob).await;
+    assert!(hob.stop().await.success());
 }
 
 #[tokio::test]
 async fn n11_a_collector_that_never_answers_holds_up_nobody() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut house = House::with(&format!("[telemetry]\notlp = 'http://{}'", listener.local_addr().unwrap())).await;
+    let mut hob = TestHob::with(&format!("[telemetry]\notlp = 'http://{}'", listener.local_addr().unwrap())).await;
     // It is reached, and that is all.
     tokio::spawn(async move {
         let mut held = Vec::new();
@@ -193,19 +193,19 @@ async fn n11_a_collector_that_never_answers_holds_up_nobody() {
             held.push(listener.accept().await.unwrap());
         }
     });
-    house.start().await;
-    turn(&house).await;
-    house.hob().signal(rustix::process::Signal::TERM);
-    house.hob().until_log("the last traces could not be sent in time").await;
-    assert!(house.hob().ended().await.success());
+    hob.start().await;
+    turn(&hob).await;
+    hob.process().signal(rustix::process::Signal::TERM);
+    hob.process().until_log("the last traces could not be sent in time").await;
+    assert!(hob.process().ended().await.success());
 }
 
 #[tokio::test]
 async fn n11_prometheus_reads_the_page_and_the_dashboard_asks_for_what_is_on_it() {
-    let mut house = House::running("[server]\nlisten = '127.0.0.1:0'").await;
-    turn(&house).await;
-    house.recorded(1).await;
-    let metrics = page(&mut house, "/metrics").await;
+    let mut hob = TestHob::running("[server]\nlisten = '127.0.0.1:0'").await;
+    turn(&hob).await;
+    hob.recorded(1).await;
+    let metrics = page(&mut hob, "/metrics").await;
     assert!(!metrics.contains("private") && !metrics.contains("Person"), "{metrics}");
     let read = read_by(include_str!("foreign/metrics.py"), &metrics).await;
     insta::assert_snapshot!(read, @r"

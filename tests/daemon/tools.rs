@@ -2,7 +2,7 @@
 
 use hob_testkit::fake_model::{Reply, Script};
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, House, command};
+use hob_testkit::test_hob::{ADA, TestHob, command};
 
 /// A tool that appends a line to a file.
 const NOTE: &str = r#"
@@ -16,30 +16,30 @@ parameters = { line = "The line." }
 
 #[tokio::test]
 async fn a5_a_fact_is_remembered_and_recalled_in_another_conversation() {
-    let house = House::running("").await;
+    let hob = TestHob::running("").await;
     let fact = r#"{"category": "home", "key": "bins", "value": "They go out on Tuesday"}"#;
-    house.model.reply(Reply::call("remember_fact", fact));
-    assert_eq!(house.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await, "Noted.");
-    house.say(ADA, "/new");
-    house.told(ADA, 2).await;
-    house.model.reply(Reply::call("recall", r#"{"query": "bins"}"#));
-    assert_eq!(house.ask(ADA, "When?", Reply::text("On Tuesday.")).await, "On Tuesday.");
-    let requests = house.model.requests();
+    hob.model.reply(Reply::call("remember_fact", fact));
+    assert_eq!(hob.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await, "Noted.");
+    hob.say(ADA, "/new");
+    hob.told(ADA, 2).await;
+    hob.model.reply(Reply::call("recall", r#"{"query": "bins"}"#));
+    assert_eq!(hob.ask(ADA, "When?", Reply::text("On Tuesday.")).await, "On Tuesday.");
+    let requests = hob.model.requests();
     assert_eq!(requests[1].last_text(), "Remembered: bins: They go out on Tuesday.");
     assert_eq!(requests[2].messages().len(), 2, "the conversation is new");
     assert!(requests[3].last_text().contains("They go out on Tuesday"), "{}", requests[3].last_text());
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
-    let house = House::running("").await;
+    let hob = TestHob::running("").await;
     let broken = Script::default().fragment(0, Some("c"), Some("recall"), r#"{"query": "bi"#).finish("tool_calls");
-    house.model.reply(broken.into());
-    house.model.reply(Reply::call("recall", r#"{"question": 3}"#));
-    house.model.reply(Reply::call("make_tea", "{}"));
-    assert_eq!(house.ask(ADA, "Go", Reply::text("I can't.")).await, "I can't.");
-    let requests = house.model.requests();
+    hob.model.reply(broken.into());
+    hob.model.reply(Reply::call("recall", r#"{"question": 3}"#));
+    hob.model.reply(Reply::call("make_tea", "{}"));
+    assert_eq!(hob.ask(ADA, "Go", Reply::text("I can't.")).await, "I can't.");
+    let requests = hob.model.requests();
     assert!(requests[1..].iter().all(|request| request.last_role() == "tool"));
     let said = |index: usize| requests[index].last_text();
     assert!(said(1).starts_with("The arguments are not valid JSON ("), "{}", said(1));
@@ -55,46 +55,46 @@ async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
 
     [It failed. Don't make results up: try another way, or say plainly what is not known or not done.]
     "#);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn d4_the_calls_of_one_reply_run_side_by_side() {
-    let mut house = House::with(
+    let mut hob = TestHob::with(
         &(command("meet", r#"echo "$1" > $HOME/up; read line < $HOME/go; echo "$1 done""#, &["who"])
             + "idempotent = true"),
     )
     .await;
-    let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
-    house.start().await;
-    house.model.reply(Reply::calls(&[("meet", r#"{"who": "a"}"#), ("meet", r#"{"who": "b"}"#)]));
-    house.model.reply(Reply::text("Both."));
-    house.say(ADA, "Go");
+    let (mut up, mut go) = (Fifo::make(&hob.path("up")), Fifo::make(&hob.path("go")));
+    hob.start().await;
+    hob.model.reply(Reply::calls(&[("meet", r#"{"who": "a"}"#), ("meet", r#"{"who": "b"}"#)]));
+    hob.model.reply(Reply::text("Both."));
+    hob.say(ADA, "Go");
     let mut there = [up.line().await, up.line().await];
     there.sort();
     assert_eq!(there, ["a", "b"]);
     go.tell("go\ngo").await;
-    assert_eq!(house.told(ADA, 1).await, ["Both."]);
-    let messages = house.model.requests()[1].messages().to_vec();
+    assert_eq!(hob.told(ADA, 1).await, ["Both."]);
+    let messages = hob.model.requests()[1].messages().to_vec();
     let results: Vec<_> = messages.iter().filter(|m| m["role"] == "tool").map(|m| m["content"].clone()).collect();
     assert_eq!(results, ["a done", "b done"]);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn a_declared_command_runs_with_its_arguments_as_they_are() {
-    let house = House::running(NOTE).await;
-    house.model.reply(Reply::call("note", r#"{"line": "$(id); \"milk\" && eggs"}"#));
-    house.ask(ADA, "Note it", Reply::text("Done.")).await;
-    assert_eq!(house.lines("notes"), [r#"$(id); "milk" && eggs"#]);
-    let requests = house.model.requests();
+    let hob = TestHob::running(NOTE).await;
+    hob.model.reply(Reply::call("note", r#"{"line": "$(id); \"milk\" && eggs"}"#));
+    hob.ask(ADA, "Note it", Reply::text("Done.")).await;
+    assert_eq!(hob.lines("notes"), [r#"$(id); "milk" && eggs"#]);
+    let requests = hob.model.requests();
     assert!(requests[0].tools().contains(&"note"));
     assert_eq!(requests[1].last_text(), r#"noted $(id); "milk" && eggs"#);
 }
 
 #[tokio::test]
 async fn d5_a_command_that_fails_says_how() {
-    let house = House::running(
+    let hob = TestHob::running(
         r#"[tools.fail]
         sandbox = false
         trusted_output = true
@@ -107,9 +107,9 @@ async fn d5_a_command_that_fails_says_how() {
         command = ["/nonexistent/program"]"#,
     )
     .await;
-    house.model.reply(Reply::calls(&[("fail", "{}"), ("missing", "{}")]));
-    house.ask(ADA, "Go", Reply::text("No.")).await;
-    let messages = house.model.requests()[1].messages().to_vec();
+    hob.model.reply(Reply::calls(&[("fail", "{}"), ("missing", "{}")]));
+    hob.ask(ADA, "Go", Reply::text("No.")).await;
+    let messages = hob.model.requests()[1].messages().to_vec();
     let results: Vec<_> = messages.iter().filter(|m| m["role"] == "tool").map(|m| m["content"].to_string()).collect();
     insta::assert_snapshot!(results.join("\n"), @r#"
     "exit status: 3\nalmost\nwhy\n\n[It failed. Don't make results up: try another way, or say plainly what is not known or not done.]"
@@ -119,19 +119,20 @@ async fn d5_a_command_that_fails_says_how() {
 
 #[tokio::test]
 async fn e3_a_command_that_takes_too_long_is_killed_with_all_it_started() {
-    let mut house =
-        House::with(&(command("hang", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait", &[]) + "timeout_secs = 1"))
-            .await;
-    let mut hold = Fifo::make(&house.path("hold"));
-    house.start().await;
-    house.model.reply(Reply::call("hang", "{}"));
-    house.model.reply(Reply::text("It hung."));
-    house.say(ADA, "Go");
+    let mut hob = TestHob::with(
+        &(command("hang", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait", &[]) + "timeout_secs = 1"),
+    )
+    .await;
+    let mut hold = Fifo::make(&hob.path("hold"));
+    hob.start().await;
+    hob.model.reply(Reply::call("hang", "{}"));
+    hob.model.reply(Reply::text("It hung."));
+    hob.say(ADA, "Go");
     assert_eq!(hold.line().await, "up");
     hold.abandoned().await;
-    let answer = house.told(ADA, 1).await.remove(0);
+    let answer = hob.told(ADA, 1).await.remove(0);
     assert!(answer.starts_with("It hung.\n\n(By my record, not all of it was done. hang: 0 of 1 done"), "{answer}");
-    let told = house.model.requests()[1].last_text().to_owned();
+    let told = hob.model.requests()[1].last_text().to_owned();
     insta::assert_snapshot!(told, @"
     Stopped after 1 s without a result; it may have had a part of its effect.
 
@@ -141,16 +142,16 @@ async fn e3_a_command_that_takes_too_long_is_killed_with_all_it_started() {
 
 #[tokio::test]
 async fn a6_a11_steps_run_out_and_can_be_asked_for() {
-    let house = House::running("[agent]\niterations_max = 1\niterations_step = 1\niterations_cap = 2").await;
-    house.model.reply(Reply::call("request_more_iterations", r#"{"reason": "two clocks"}"#));
-    house.model.reply(Reply::calls(&[("current_time", "{}"), ("request_more_iterations", r#"{"reason": "three"}"#)]));
-    assert_eq!(house.ask(ADA, "Go", Reply::text("That is all I could do.")).await, "That is all I could do.");
-    let requests = house.model.requests();
+    let hob = TestHob::running("[agent]\niterations_max = 1\niterations_step = 1\niterations_cap = 2").await;
+    hob.model.reply(Reply::call("request_more_iterations", r#"{"reason": "two clocks"}"#));
+    hob.model.reply(Reply::calls(&[("current_time", "{}"), ("request_more_iterations", r#"{"reason": "three"}"#)]));
+    assert_eq!(hob.ask(ADA, "Go", Reply::text("That is all I could do.")).await, "That is all I could do.");
+    let requests = hob.model.requests();
     insta::assert_snapshot!(requests[1].last_text(), @"Granted: up to 2 steps in all.");
     let (last, results) = requests[2].messages().split_last().unwrap();
     insta::assert_snapshot!(results.last().unwrap()["content"].as_str().unwrap(), @"Not granted: 2 steps are the most. Finish with what you have.");
     assert_eq!(last["role"], "user");
     assert_eq!(requests[2].body["tool_choice"], "none", "the last turn calls no tools");
     assert_eq!(requests[2].body["tools"], requests[1].body["tools"], "what was cached stays so");
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -6,8 +6,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
 use hob_testkit::fake_model::{Gate, Reply, Script};
-use hob_testkit::house::House;
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::TestHob;
 
 pub(crate) struct Person {
     child: Child,
@@ -15,15 +15,15 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    pub(crate) fn sit_down(house: &House) -> Self {
-        Self::sit_down_at(house, "xterm")
+    pub(crate) fn sit_down(hob: &TestHob) -> Self {
+        Self::sit_down_at(hob, "xterm")
     }
 
-    fn sit_down_at(house: &House, terminal: &str) -> Self {
-        let chat = hob(house.home.path(), &["chat"]);
+    fn sit_down_at(hob: &TestHob, terminal: &str) -> Self {
+        let chat = hob_command(hob.home.path(), &["chat"]);
         let line = format!("exec {} chat", chat.as_std().get_program().display());
         let mut command = Command::new("script");
-        command.args(["-qfec", &line, "/dev/null"]).current_dir(house.home.path()).env_clear();
+        command.args(["-qfec", &line, "/dev/null"]).current_dir(hob.home.path()).env_clear();
         command.envs(chat.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.env("TERM", terminal).env("SHELL", "/bin/sh").kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -56,12 +56,12 @@ impl Person {
 
 #[tokio::test]
 async fn a_reply_is_streamed_stopped_and_left() {
-    let house = House::new().await;
+    let hob = TestHob::new().await;
     let (first, second) = (Gate::default(), Gate::default());
-    house.model.reply(Script::default().text("It is ").gate(&first).text("noon.").finish("stop").into());
-    house.model.reply(Script::default().text("Let me").gate(&second).text(" think.").finish("stop").into());
-    house.model.reply(Reply::text("Gladly."));
-    let mut person = Person::sit_down(&house);
+    hob.model.reply(Script::default().text("It is ").gate(&first).text("noon.").finish("stop").into());
+    hob.model.reply(Script::default().text("Let me").gate(&second).text(" think.").finish("stop").into());
+    hob.model.reply(Reply::text("Gladly."));
+    let mut person = Person::sit_down(&hob);
     person.sees("openai-compatible/fake answers").await;
     person.sees("> ").await;
     person.types("What time is it?\r").await;
@@ -71,54 +71,54 @@ async fn a_reply_is_streamed_stopped_and_left() {
     person.types("Think hard\r").await;
     person.sees("Let me").await;
     person.types("\u{3}").await;
-    within("dropped stream", house.model.dropped(1)).await;
+    within("dropped stream", hob.model.dropped(1)).await;
     person.sees("Stopped.").await;
     second.open();
     person.types("Say thanks\r").await;
     person.sees("Gladly.").await;
     person.types("\u{4}").await;
     assert!(within("end", person.child.wait()).await.unwrap().success());
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn e13_silence_is_not_shown_while_it_comes() {
-    let house = House::new().await;
-    let mut person = Person::sit_down(&house);
+    let hob = TestHob::new().await;
+    let mut person = Person::sit_down(&hob);
     person.sees("> ").await;
-    house.model.reply(Script::default().text("NO_").text("REPLY").finish("stop").into());
+    hob.model.reply(Script::default().text("NO_").text("REPLY").finish("stop").into());
     person.types("Just so you know\r").await;
-    house.asked(1).await;
-    house.model.reply(Script::default().text("NO_").text("REPLY is a word.").finish("stop").into());
+    hob.asked(1).await;
+    hob.model.reply(Script::default().text("NO_").text("REPLY is a word.").finish("stop").into());
     person.types("And?\r").await;
     person.sees("NO_REPLY is a word.").await;
     assert_eq!(person.seen.matches("NO_").count(), 1, "{}", person.seen);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn e10_a_claim_that_was_taken_back_is_followed_by_what_is_true() {
-    let house = House::new().await;
-    let mut person = Person::sit_down(&house);
+    let hob = TestHob::new().await;
+    let mut person = Person::sit_down(&hob);
     person.sees("> ").await;
-    house.model.reply(Reply::text("I have saved that you like tea."));
-    house.model.reply(Reply::text("It is not saved yet."));
+    hob.model.reply(Reply::text("I have saved that you like tea."));
+    hob.model.reply(Reply::text("It is not saved yet."));
     person.types("Note that I like tea\r").await;
     person.sees("I have saved that you like tea.").await;
     person.sees("It is not saved yet.").await;
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn k2_a_dumb_terminal_is_shown_each_block_when_it_is_finished() {
     for attached in [false, true] {
-        let mut house = House::new().await;
+        let mut hob = TestHob::new().await;
         if attached {
-            house.start().await;
+            hob.start().await;
         }
         let gate = Gate::default();
-        house.model.reply(Script::default().text("One.\n\nTw").gate(&gate).text("o.").finish("stop").into());
-        let mut person = Person::sit_down_at(&house, "dumb");
+        hob.model.reply(Script::default().text("One.\n\nTw").gate(&gate).text("o.").finish("stop").into());
+        let mut person = Person::sit_down_at(&hob, "dumb");
         person.sees("> ").await;
         person.types("Count\r").await;
         person.sees("One.").await;
@@ -126,6 +126,6 @@ async fn k2_a_dumb_terminal_is_shown_each_block_when_it_is_finished() {
         person.sees("Two.").await;
         person.types("\u{4}").await;
         assert!(within("end", person.child.wait()).await.unwrap().success());
-        house.nothing_refused();
+        hob.nothing_refused();
     }
 }

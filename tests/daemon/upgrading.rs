@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// The last migration of the release before.
 const BEFORE: &str = "0001";
@@ -66,9 +66,9 @@ fn events() -> Vec<Value> {
 
 #[tokio::test]
 async fn k3_a_run_that_waits_for_an_approval_goes_on_after_the_upgrade() {
-    let mut house = House::with(TOOLS).await;
-    std::fs::create_dir(house.path("data")).unwrap();
-    let mut database = database(&house.path("data/hob.db")).await;
+    let mut hob = TestHob::with(TOOLS).await;
+    std::fs::create_dir(hob.path("data")).unwrap();
+    let mut database = database(&hob.path("data/hob.db")).await;
     let rows = format!(
         "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Anna', 'user', 0);
          INSERT INTO identities (channel, account, external_id, user_id) VALUES ('telegram', 'default', '{ADA}', 1);
@@ -93,17 +93,17 @@ async fn k3_a_run_that_waits_for_an_approval_goes_on_after_the_upgrade() {
     }
     database.close().await.unwrap();
 
-    house.start().await;
-    house.say(ADA, "approve");
-    let asked = house.told(ADA, 1).await.remove(0);
+    hob.start().await;
+    hob.say(ADA, "approve");
+    let asked = hob.told(ADA, 1).await.remove(0);
     assert!(asked.starts_with("May I do this? (This is asked each time.)\nwipe"), "{asked}");
-    assert_eq!(house.lines("sent"), ["list.txt"]);
-    house.recorded(1).await;
-    house.restart().await;
-    house.model.reply(Reply::text("It is sent, and not wiped."));
-    house.press(ADA, "deny");
-    assert!(house.told(ADA, 2).await[1].starts_with("It is sent, and not wiped."));
-    assert_eq!((house.lines("sent").len(), house.lines("wiped").len()), (1, 0));
-    house.ask(ADA, "Thanks", Reply::text("You are welcome.")).await;
-    house.nothing_refused();
+    assert_eq!(hob.lines("sent"), ["list.txt"]);
+    hob.recorded(1).await;
+    hob.restart().await;
+    hob.model.reply(Reply::text("It is sent, and not wiped."));
+    hob.press(ADA, "deny");
+    assert!(hob.told(ADA, 2).await[1].starts_with("It is sent, and not wiped."));
+    assert_eq!((hob.lines("sent").len(), hob.lines("wiped").len()), (1, 0));
+    hob.ask(ADA, "Thanks", Reply::text("You are welcome.")).await;
+    hob.nothing_refused();
 }

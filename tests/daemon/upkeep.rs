@@ -13,49 +13,49 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House, OWNER};
-use hob_testkit::process::{binary, hob, within};
+use hob_testkit::process::{binary, hob_command, within};
+use hob_testkit::test_hob::{ADA, OWNER, TestHob};
 
 /// More than any machine has: every disk is low.
 const LOW: &str = "[upkeep]\ndisk_low_mb = 1000000\n";
 
 #[tokio::test]
 async fn n9_with_a_low_disk_messages_are_answered_and_big_work_is_refused() {
-    let mut house = House::with(&format!("{LOW}[backup]\nevery_hours = 1\ndir = '$HOME/backups'")).await;
-    house.model.otherwise(|_| Reply::text("Here you are."));
-    house.start().await;
-    house.hob().until_log("upkeep.disk_low").await;
-    house.hob().until_log("backup.failed: the disk is nearly full: backups wait until there is space").await;
-    house.say(ADA, "Hello");
-    assert_eq!(house.told(ADA, 1).await, ["Here you are."]);
-    house.telegram.hand(ADA, "large.txt", &vec![b'x'; (1 << 20) + 1], "keep this");
-    house.telegram.hand(ADA, "small.txt", b"milk", "and this");
-    house.told(ADA, 3).await;
-    let asked: Vec<String> = house.model.requests().iter().map(|asked| asked.last_user().to_owned()).collect();
+    let mut hob = TestHob::with(&format!("{LOW}[backup]\nevery_hours = 1\ndir = '$HOME/backups'")).await;
+    hob.model.otherwise(|_| Reply::text("Here you are."));
+    hob.start().await;
+    hob.process().until_log("upkeep.disk_low").await;
+    hob.process().until_log("backup.failed: the disk is nearly full: backups wait until there is space").await;
+    hob.say(ADA, "Hello");
+    assert_eq!(hob.told(ADA, 1).await, ["Here you are."]);
+    hob.telegram.hand(ADA, "large.txt", &vec![b'x'; (1 << 20) + 1], "keep this");
+    hob.telegram.hand(ADA, "small.txt", b"milk", "and this");
+    hob.told(ADA, 3).await;
+    let asked: Vec<String> = hob.model.requests().iter().map(|asked| asked.last_user().to_owned()).collect();
     let refused = asked.iter().find(|text| text.contains("large.txt")).unwrap();
     assert!(refused.contains("did not come along") && refused.contains("the disk is nearly full"), "{refused}");
     assert!(!asked.iter().any(|text| text.contains("small.txt") && text.contains("did not come along")), "{asked:#?}");
-    house.say(OWNER, "/status");
-    let status = house.told(OWNER, 1).await.remove(0);
+    hob.say(OWNER, "/status");
+    let status = hob.told(OWNER, 1).await.remove(0);
     assert!(status.contains("disk: less than 1000000 MB are free on the disk of "), "{status}");
     // What told of it is over with the cause.
-    house.configure("");
-    assert!(house.stop().await.success());
-    house.start().await;
-    house.say(OWNER, "/status");
-    assert!(!house.told(OWNER, 2).await[1].contains("disk: "));
-    house.nothing_refused();
+    hob.configure("");
+    assert!(hob.stop().await.success());
+    hob.start().await;
+    hob.say(OWNER, "/status");
+    assert!(!hob.told(OWNER, 2).await[1].contains("disk: "));
+    hob.nothing_refused();
 }
 
 /// The disk is really full: every write of the process fails with ENOSPC until it is not.
 #[tokio::test]
 async fn n9_a_full_disk_is_told_and_what_came_is_answered_when_there_is_room() {
-    let mut house = House::new().await;
-    house.model.otherwise(|_| Reply::text("Here you are."));
-    house.start().await;
-    house.say(ADA, "Hello");
-    house.told(ADA, 1).await;
-    let pid = house.hob().pid().to_string();
+    let mut hob = TestHob::new().await;
+    hob.model.otherwise(|_| Reply::text("Here you are."));
+    hob.start().await;
+    hob.say(ADA, "Hello");
+    hob.told(ADA, 1).await;
+    let pid = hob.process().pid().to_string();
     let mut command = Command::new("strace");
     command.args(["-f", "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC", "-p", &pid]);
     let mut tracer = command.stderr(std::process::Stdio::piped()).kill_on_drop(true).spawn().unwrap();
@@ -63,14 +63,14 @@ async fn n9_a_full_disk_is_told_and_what_came_is_answered_when_there_is_room() {
     let line = within("word from strace", said.next_line()).await.unwrap().unwrap();
     assert!(line.contains("attached"), "strace: {line}");
     tokio::spawn(async move { while let Ok(Some(_)) = said.next_line().await {} });
-    house.say(ADA, "Are you there?");
-    house.hob().until_log("upkeep.disk_low: a write failed for want of room").await;
-    assert!(house.telegram.look(|world| !world.updates.is_empty()), "acknowledged, and not stored");
+    hob.say(ADA, "Are you there?");
+    hob.process().until_log("upkeep.disk_low: a write failed for want of room").await;
+    assert!(hob.telegram.look(|world| !world.updates.is_empty()), "acknowledged, and not stored");
     kill_process(Pid::from_raw(i32::try_from(tracer.id().unwrap()).unwrap()).unwrap(), Signal::TERM).unwrap();
     within("end of strace", tracer.wait()).await.unwrap();
-    assert_eq!(house.told(ADA, 2).await[1], "Here you are.");
-    house.say(OWNER, "/status");
-    let status = house.told(OWNER, 1).await.remove(0);
+    assert_eq!(hob.told(ADA, 2).await[1], "Here you are.");
+    hob.say(OWNER, "/status");
+    let status = hob.told(OWNER, 1).await.remove(0);
     assert!(status.contains("disk: a write failed for want of room on the disk of "), "{status}");
 }
 
@@ -96,29 +96,29 @@ async fn of_then(path: &Path) {
 /// SIGKILL at the n-th write to any file while the database is copied, migrated and brought into shape.
 #[tokio::test]
 async fn n12_a_start_that_is_killed_while_it_migrates_is_made_good_by_the_next() {
-    let mut house = House::new().await;
-    house.model.otherwise(|_| Reply::text("Here you are."));
+    let mut hob = TestHob::new().await;
+    hob.model.otherwise(|_| Reply::text("Here you are."));
     let mut heard = 0;
     for write in [1, 40, 120, 250, 400] {
-        let data = house.path("data");
+        let data = hob.path("data");
         if data.exists() {
             std::fs::remove_dir_all(&data).unwrap();
         }
         std::fs::create_dir(&data).unwrap();
         of_then(&data.join("hob.db")).await;
-        let plain = hob(house.home.path(), &["run"]);
+        let plain = hob_command(hob.home.path(), &["run"]);
         let mut command = Command::new("strace");
         let kill = format!("inject=pwrite64:signal=KILL:when={write}");
         command.args(["-f", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", &kill]).arg(binary()).arg("run");
         command.env_clear().envs(plain.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.current_dir(house.home.path()).kill_on_drop(true);
+        command.current_dir(hob.home.path()).kill_on_drop(true);
         let ended = within("its death", command.spawn().unwrap().wait()).await.unwrap();
         assert!(!ended.success(), "it was not killed at write {write}");
-        house.start().await;
-        house.say(ADA, "Hello");
+        hob.start().await;
+        hob.say(ADA, "Hello");
         heard += 1;
-        assert_eq!(house.told(ADA, heard).await.pop().unwrap(), "Here you are.");
-        assert!(house.stop().await.success());
+        assert_eq!(hob.told(ADA, heard).await.pop().unwrap(), "Here you are.");
+        assert!(hob.stop().await.success());
         let mut database = Store::raw(&data.join("hob.db")).await.unwrap();
         let whole: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut database).await.unwrap();
         let form: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut database).await.unwrap();

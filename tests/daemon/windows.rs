@@ -3,25 +3,25 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::context::narrow;
-use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
-use hob_testkit::house::{ADA, House};
+use hob_testkit::fake_model::{Gate, ReceivedRequest, Reply, Script};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 const FILES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-async fn house(context: &str, more: &str) -> House {
-    let mut house = narrow(3200, context, more).await;
-    house.start().await;
-    house
+async fn hob(context: &str, more: &str) -> TestHob {
+    let mut hob = narrow(3200, context, more).await;
+    hob.start().await;
+    hob
 }
 
-fn sums_up(asked: &Asked) -> bool {
+fn sums_up(asked: &ReceivedRequest) -> bool {
     asked.system().starts_with("You sum up")
 }
 
 /// A model that reads `count` files one after another, and answers; asked for a summary it gives `summary`.
-fn reads(house: &House, count: usize, summary: impl Fn() -> Reply + Send + Sync + 'static) {
+fn reads(hob: &TestHob, count: usize, summary: impl Fn() -> Reply + Send + Sync + 'static) {
     let step = AtomicUsize::new(0);
-    house.model.otherwise(move |asked| {
+    hob.model.otherwise(move |asked| {
         if sums_up(asked) {
             return summary();
         }
@@ -32,60 +32,60 @@ fn reads(house: &House, count: usize, summary: impl Fn() -> Reply + Send + Sync 
     });
 }
 
-fn seen(asked: &Asked) -> String {
+fn seen(asked: &ReceivedRequest) -> String {
     asked.body["messages"].to_string()
 }
 
-fn summaries(house: &House) -> usize {
-    house.model.requests().iter().filter(|asked| sums_up(asked)).count()
+fn summaries(hob: &TestHob) -> usize {
+    hob.model.requests().iter().filter(|asked| sums_up(asked)).count()
 }
 
 /// The means of each compaction, in order.
-async fn means(house: &House) -> Vec<String> {
+async fn means(hob: &TestHob) -> Vec<String> {
     let query =
         "SELECT body ->> '$.body.means' FROM run_events WHERE kind = 'agent.compaction.run' ORDER BY run_id, seq";
-    house.values(query).await
+    hob.values(query).await
 }
 
 #[tokio::test]
 async fn d3_a_rolling_window_leaves_the_oldest_out_and_asks_no_model() {
-    let mut house = house("strategy = 'rolling-window'", "").await;
-    reads(&house, 6, || Reply::status(500));
-    house.say(ADA, "Read all of it");
-    assert_eq!(house.told(ADA, 1).await, ["All read."]);
-    assert_eq!(summaries(&house), 0);
-    let last = seen(house.model.requests().last().unwrap());
+    let mut hob = hob("strategy = 'rolling-window'", "").await;
+    reads(&hob, 6, || Reply::status(500));
+    hob.say(ADA, "Read all of it");
+    assert_eq!(hob.told(ADA, 1).await, ["All read."]);
+    assert_eq!(summaries(&hob), 0);
+    let last = seen(hob.model.requests().last().unwrap());
     assert!(last.contains("Read all of it") && last.contains("file f: word"), "{last}");
     assert!(last.contains("left out: there was no room") && !last.contains("file a: word"), "{last}");
-    house.nothing_refused();
-    house.recorded(1).await;
-    assert_eq!(means(&house).await, ["window", "window"]);
+    hob.nothing_refused();
+    hob.recorded(1).await;
+    assert_eq!(means(&hob).await, ["window", "window"]);
 }
 
 #[tokio::test]
 async fn d3_summaries_are_periodic_and_then_the_oldest_is_left_out() {
-    let mut house = house("strategy = 'periodic-summary'\nsummaries_max = 1", "").await;
-    reads(&house, 8, || Reply::text("The files hold words."));
-    house.say(ADA, "Read all of it");
-    assert_eq!(house.told(ADA, 1).await, ["All read."]);
-    assert_eq!(summaries(&house), 1);
-    let last = seen(house.model.requests().last().unwrap());
+    let mut hob = hob("strategy = 'periodic-summary'\nsummaries_max = 1", "").await;
+    reads(&hob, 8, || Reply::text("The files hold words."));
+    hob.say(ADA, "Read all of it");
+    assert_eq!(hob.told(ADA, 1).await, ["All read."]);
+    assert_eq!(summaries(&hob), 1);
+    let last = seen(hob.model.requests().last().unwrap());
     assert!(last.contains("Read all of it") && last.contains("file h: word"), "{last}");
     assert!(last.contains("left out: there was no room") && !last.contains("file a: word"), "{last}");
-    house.nothing_refused();
-    house.recorded(1).await;
-    assert_eq!(means(&house).await, ["summary", "window", "window"]);
+    hob.nothing_refused();
+    hob.recorded(1).await;
+    assert_eq!(means(&hob).await, ["summary", "window", "window"]);
 }
 
 #[tokio::test]
 async fn e8_results_that_are_too_much_together_are_cut_together() {
-    let house = house("", "").await;
+    let hob = hob("", "").await;
     let calls: Vec<(String, String)> =
         FILES.iter().map(|name| ("show".to_owned(), format!(r#"{{"name": "{name}"}}"#))).collect();
     let calls: Vec<(&str, &str)> = calls.iter().map(|(tool, name)| (tool.as_str(), name.as_str())).collect();
-    house.model.reply(Reply::calls(&calls));
-    assert_eq!(house.ask(ADA, "Read all of it", Reply::text("All read.")).await, "All read.");
-    let requests = house.model.requests();
+    hob.model.reply(Reply::calls(&calls));
+    assert_eq!(hob.ask(ADA, "Read all of it", Reply::text("All read.")).await, "All read.");
+    let requests = hob.model.requests();
     let results: Vec<&str> = requests[1]
         .messages()
         .iter()
@@ -99,7 +99,7 @@ async fn e8_results_that_are_too_much_together_are_cut_together() {
     }
     let chars: usize = results.iter().map(|result| result.chars().count()).sum();
     assert!(chars < 3_000 * 5, "{chars}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -116,18 +116,18 @@ async fn b4_a_budget_that_refuses_the_summary_does_not_end_the_run() {
         output_usd = 10000.0
         [budget]
         run_usd = 1.0";
-    let mut house = house("", prices).await;
-    house.say(ADA, "/model fake");
-    house.told(ADA, 1).await;
-    reads(&house, 4, || Reply::text("Never."));
-    house.say(ADA, "Read all of it");
-    assert_eq!(house.told(ADA, 2).await[1], "All read.");
-    assert_eq!(summaries(&house), 0, "it was not afforded");
-    let last = seen(house.model.requests().last().unwrap());
+    let mut hob = hob("", prices).await;
+    hob.say(ADA, "/model fake");
+    hob.told(ADA, 1).await;
+    reads(&hob, 4, || Reply::text("Never."));
+    hob.say(ADA, "Read all of it");
+    assert_eq!(hob.told(ADA, 2).await[1], "All read.");
+    assert_eq!(summaries(&hob), 0, "it was not afforded");
+    let last = seen(hob.model.requests().last().unwrap());
     assert!(last.contains("left out: there was no room") && last.contains("file d: word"), "{last}");
-    house.nothing_refused();
-    house.recorded(2).await;
-    assert!(means(&house).await.iter().all(|means| means == "truncation"), "{:?}", means(&house).await);
+    hob.nothing_refused();
+    hob.recorded(2).await;
+    assert!(means(&hob).await.iter().all(|means| means == "truncation"), "{:?}", means(&hob).await);
 }
 
 #[tokio::test]
@@ -166,44 +166,44 @@ async fn who_sums_up(fake: &str, cheap: &str) -> String {
         input_usd = 0.0
         output_usd = 0.0"
     );
-    let mut house = house("", &models).await;
-    house.say(ADA, "/model fake");
-    house.told(ADA, 1).await;
-    reads(&house, 4, || Reply::text("Words."));
-    house.say(ADA, "Read all of it");
-    assert_eq!(house.told(ADA, 2).await[1], "All read.");
-    let requests = house.model.requests();
+    let mut hob = hob("", &models).await;
+    hob.say(ADA, "/model fake");
+    hob.told(ADA, 1).await;
+    reads(&hob, 4, || Reply::text("Words."));
+    hob.say(ADA, "Read all of it");
+    assert_eq!(hob.told(ADA, 2).await[1], "All read.");
+    let requests = hob.model.requests();
     let asked = requests.iter().filter(|asked| sums_up(asked));
     let asked: Vec<String> = asked.map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect();
     let who = asked.first().unwrap().clone();
     assert!(asked.iter().all(|model| *model == who), "{asked:?}");
-    house.nothing_refused();
-    house.recorded(2).await;
-    let body: String = house.value("SELECT body FROM run_events WHERE kind = 'agent.compaction.run' LIMIT 1").await;
+    hob.nothing_refused();
+    hob.recorded(2).await;
+    let body: String = hob.value("SELECT body FROM run_events WHERE kind = 'agent.compaction.run' LIMIT 1").await;
     assert!(body.contains(&format!("openai-compatible/{who}")), "{body}");
     who
 }
 
 #[tokio::test]
 async fn b4_b7_a_stop_while_a_summary_is_made() {
-    let house = house("", "").await;
+    let hob = hob("", "").await;
     let gate = Gate::default();
     let held: Reply = Script::default().gate(&gate).text("Never.").finish("stop").into();
-    reads(&house, 4, move || held.clone());
-    house.say(ADA, "Read all of it");
+    reads(&hob, 4, move || held.clone());
+    hob.say(ADA, "Read all of it");
     gate.reached().await;
-    house.say(ADA, "/stop");
-    assert_eq!(house.told(ADA, 1).await, ["Stopped."]);
-    house.model.dropped(1).await;
-    house.model.otherwise(|_asked| Reply::text("Yes."));
-    house.say(ADA, "Are you there?");
-    assert_eq!(house.told(ADA, 2).await[1], "Yes.");
-    house.nothing_refused();
+    hob.say(ADA, "/stop");
+    assert_eq!(hob.told(ADA, 1).await, ["Stopped."]);
+    hob.model.dropped(1).await;
+    hob.model.otherwise(|_asked| Reply::text("Yes."));
+    hob.say(ADA, "Are you there?");
+    assert_eq!(hob.told(ADA, 2).await[1], "Yes.");
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
-    let house = House::running(
+    let hob = TestHob::running(
         r#"[agent]
         soft_limit_secs = 1
         hard_limit_secs = 60
@@ -215,11 +215,11 @@ async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
     )
     .await;
     let notes = r#"{"objective": "Paint the fence", "handoff_next_action": "The other side"}"#;
-    house.model.reply(Reply::call("update_run_journal", notes));
-    house.model.reply(Reply::call("dry", "{}"));
-    let told = house.ask(ADA, "Paint the fence", Reply::text("One side is painted; the other is left.")).await;
+    hob.model.reply(Reply::call("update_run_journal", notes));
+    hob.model.reply(Reply::call("dry", "{}"));
+    let told = hob.ask(ADA, "Paint the fence", Reply::text("One side is painted; the other is left.")).await;
     assert_eq!(told, "One side is painted; the other is left.");
-    let last = house.model.requests().pop().unwrap();
+    let last = hob.model.requests().pop().unwrap();
     assert_eq!(last.body["tool_choice"], "none");
     insta::assert_snapshot!(last.last_text(), @r"
     <run_journal>
@@ -230,7 +230,7 @@ async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
 
     The time for this task is up. Tools are no longer available. Tell the user plainly what has been done, what has not, and what should happen next.
     ");
-    house.say(ADA, "/journal");
-    assert!(house.told(ADA, 2).await[1].starts_with("What I had noted when I stopped"), "it can be gone on with");
-    house.nothing_refused();
+    hob.say(ADA, "/journal");
+    assert!(hob.told(ADA, 2).await[1].starts_with("What I had noted when I stopped"), "it can be gone on with");
+    hob.nothing_refused();
 }

@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 use crate::soak::curve::{Curve, Sample};
 use hob_config::environment::Environment;
-use hob_testkit::fake_model::{Asked, FakeModel, Reply};
+use hob_testkit::fake_model::{FakeModel, ReceivedRequest, Reply};
 use hob_testkit::fake_telegram::world::Message;
 use hob_testkit::fake_telegram::{FakeTelegram, Fault};
-use hob_testkit::process::{Hob, hob};
+use hob_testkit::process::{HobProcess, hob_command};
 
 const PEOPLE: i64 = 20;
 /// Somebody who hears nothing for so long is not answered.
@@ -41,7 +41,7 @@ struct Plan {
     trouble: Duration,
 }
 
-struct Town {
+struct SoakHarness {
     telegram: FakeTelegram,
     model: FakeModel,
     home: tempfile::TempDir,
@@ -49,18 +49,18 @@ struct Town {
     answered: AtomicU64,
 }
 
-impl Town {
+impl SoakHarness {
     async fn found() -> Self {
         let (telegram, model) = (FakeTelegram::start().await, FakeModel::start().await);
-        model.forget().otherwise(|asked: &Asked| {
+        model.forget().otherwise(|asked: &ReceivedRequest| {
             let name = asked.last_user().lines().last().unwrap_or_default().to_owned();
             Reply::text(&format!("answer {name}"))
         });
         let home = tempfile::tempdir_in(Path::new(env!("CARGO_MANIFEST_DIR")).join("target")).unwrap();
-        let town = Self { telegram, model, home, begun: AtomicU64::new(0), answered: AtomicU64::new(0) };
-        (1..=PEOPLE).for_each(|person| town.telegram.person(person));
-        town.configure(10);
-        town
+        let harness = Self { telegram, model, home, begun: AtomicU64::new(0), answered: AtomicU64::new(0) };
+        (1..=PEOPLE).for_each(|person| harness.telegram.person(person));
+        harness.configure(10);
+        harness
     }
 
     /// Writes the config as editors do: a new file takes the place of the old.
@@ -118,8 +118,8 @@ impl Town {
     }
 
     /// What the process holds at this moment.
-    fn sample(&self, hob: &Hob, since: Instant) -> Sample {
-        let process = PathBuf::from(format!("/proc/{}", hob.pid()));
+    fn sample(&self, process: &HobProcess, since: Instant) -> Sample {
+        let process = PathBuf::from(format!("/proc/{}", process.pid()));
         let status = std::fs::read_to_string(process.join("status")).unwrap();
         let kib = |name: &str| -> u64 {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
@@ -138,11 +138,11 @@ impl Town {
         }
     }
 
-    async fn watch(&self, hob: &Hob, plan: &Plan, curve: &mut Curve) {
+    async fn watch(&self, process: &HobProcess, plan: &Plan, curve: &mut Curve) {
         let since = Instant::now();
         loop {
             tokio::time::sleep(plan.sample).await;
-            curve.samples.push(self.sample(hob, since));
+            curve.samples.push(self.sample(process, since));
         }
     }
 }
@@ -158,29 +158,29 @@ async fn it_holds_no_more_after_a_long_time() {
         sample: Duration::from_millis(number("HOB_SOAK_SAMPLE_MS", if is_long { 10_000 } else { 250 })),
         trouble: if is_long { Duration::from_secs(15) } else { Duration::from_secs(3) },
     };
-    let town = Arc::new(Town::found().await);
-    let mut hob = Hob::start(hob(town.home.path(), &["run"]));
+    let harness = Arc::new(SoakHarness::found().await);
+    let mut process = HobProcess::start(hob_command(harness.home.path(), &["run"]));
     let mut curve = Curve::default();
     let people = async {
-        let all = (1..=PEOPLE).map(|person| town.talk(person, &plan));
+        let all = (1..=PEOPLE).map(|person| harness.talk(person, &plan));
         futures::future::join_all(all).await;
     };
     tokio::select! {
         () = people => {}
-        () = town.trouble(&plan) => {}
-        () = town.watch(&hob, &plan, &mut curve) => {}
+        () = harness.trouble(&plan) => {}
+        () = harness.watch(&process, &plan, &mut curve) => {}
     }
     if is_long {
         tokio::time::sleep(QUIET).await;
-        curve.quiet = Some(town.sample(&hob, Instant::now()).descriptors);
+        curve.quiet = Some(harness.sample(&process, Instant::now()).descriptors);
     }
-    hob.signal(rustix::process::Signal::TERM);
-    assert!(hob.ended().await.success(), "it does not stop in good order");
+    process.signal(rustix::process::Signal::TERM);
+    assert!(process.ended().await.success(), "it does not stop in good order");
     if let Some(file) = Environment::of_process().get("HOB_SOAK_CSV") {
         std::fs::write(file, curve.csv()).unwrap();
     }
-    let answered = town.answered.load(Ordering::Relaxed);
-    let rounds = hob.log().matches("upkeep.done").count();
+    let answered = harness.answered.load(Ordering::Relaxed);
+    let rounds = process.log().matches("upkeep.done").count();
     let mut told = String::new();
     writeln!(told, "soak: {answered} turns, {rounds} rounds of upkeep, {} samples", curve.samples.len()).unwrap();
     told.push_str(&curve.drawn());

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::torture::town::Harness;
 use hob_config::environment::Environment;
-use hob_testkit::process::{Hob, hob, within};
+use hob_testkit::process::{HobProcess, hob_command, within};
 
 /// A number from the environment.
 fn number(name: &str, default: u64) -> u64 {
@@ -31,7 +31,7 @@ async fn n1_everything_is_answered_however_often_it_is_killed() {
     let started = Instant::now();
     let mut town = Harness::found(seed).await;
     let mut rng = SmallRng::seed_from_u64(seed);
-    let (mut hob, mut killed, mut slowest) = (start(&town), 0, Duration::ZERO);
+    let (mut process, mut killed, mut slowest) = (start(&town), 0, Duration::ZERO);
     while killed < kills && Instant::now() < end {
         // Now and then it does not even get to its first poll.
         if rng.random_bool(0.15) {
@@ -40,15 +40,15 @@ async fn n1_everything_is_answered_however_often_it_is_killed() {
             slowest = slowest.max(back(&town).await);
             tokio::time::sleep(Duration::from_millis(rng.random_range(20..1_500))).await;
         }
-        hob.kill().await;
+        process.kill().await;
         town.forget_polls();
         killed += 1;
-        hob = start(&town);
+        process = start(&town);
     }
     slowest = slowest.max(back(&town).await);
     let talks = town.hush().await;
-    hob.signal(rustix::process::Signal::TERM);
-    assert!(hob.ended().await.success());
+    process.signal(rustix::process::Signal::TERM);
+    assert!(process.ended().await.success());
     let found = audit::audit(&town, &talks);
     println!(
         "torture: {killed} kills, {} messages, {} answers, {} repeats, {} questions, {:.1} seconds (seed {seed}, \
@@ -64,8 +64,8 @@ async fn n1_everything_is_answered_however_often_it_is_killed() {
     assert_eq!(town.model.refused(), Vec::<String>::new());
 }
 
-fn start(town: &Harness) -> Hob {
-    Hob::start(hob(town.home.path(), &["run"]))
+fn start(town: &Harness) -> HobProcess {
+    HobProcess::start(hob_command(town.home.path(), &["run"]))
 }
 
 /// Waits for the first poll; says how long that took.

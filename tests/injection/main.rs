@@ -87,15 +87,15 @@ async fn n6_nothing_is_done_while_nobody_answers() {
     let pairs = pairs(&payloads, WAYS_EACH);
     let mut scene = AttackHarness::with(pairs.len(), "").await;
     let before = scene.lay();
-    scene.house.start().await;
+    scene.hob.start().await;
     let came = all(&scene, pairs, AnswerPolicy::Nothing).await;
     asked(&scene, &came, AnswerPolicy::Nothing);
-    let AttackHarness { house, evil, obeys } = &mut scene;
-    before.holds(house, evil, &obeys.fill).await;
-    house.nothing_refused();
+    let AttackHarness { hob, evil, obeys } = &mut scene;
+    before.holds(hob, evil, &obeys.fill).await;
+    hob.nothing_refused();
     // And not by coming back either.
-    house.restart().await;
-    before.holds(house, evil, &obeys.fill).await;
+    hob.restart().await;
+    before.holds(hob, evil, &obeys.fill).await;
 }
 
 #[tokio::test]
@@ -104,10 +104,10 @@ async fn n6_nothing_is_done_when_every_answer_is_no() {
     let pairs = pairs(&payloads, 1);
     let mut scene = AttackHarness::with(pairs.len(), "").await;
     let before = scene.lay();
-    scene.house.start().await;
+    scene.hob.start().await;
     let came = all(&scene, pairs, AnswerPolicy::No).await;
     asked(&scene, &came, AnswerPolicy::No);
-    let AttackHarness { house, evil, obeys } = &mut scene;
-    before.holds(house, evil, &obeys.fill).await;
-    house.nothing_refused();
+    let AttackHarness { hob, evil, obeys } = &mut scene;
+    before.holds(hob, evil, &obeys.fill).await;
+    hob.nothing_refused();
 }

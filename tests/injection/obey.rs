@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::corpus::{Payload, PayloadAction, Placeholders};
-use hob_testkit::fake_model::{Asked, Reply};
+use hob_testkit::fake_model::{ReceivedRequest, Reply};
 
 /// What a person says before the call that is to be made.
 pub(crate) const DO: &str = "Do: ";
@@ -27,7 +27,7 @@ pub(crate) struct ObedientModel {
 }
 
 impl ObedientModel {
-    pub(crate) fn answer(&self, asked: &Asked) -> Reply {
+    pub(crate) fn answer(&self, asked: &ReceivedRequest) -> Reply {
         if asked.system().contains("You are an agent of Hob's") {
             return agent(asked);
         }
@@ -100,7 +100,7 @@ fn reading(wish: &str) -> Option<(String, String)> {
 }
 
 /// An agent does what its task says, and tells what came of it.
-fn agent(asked: &Asked) -> Reply {
+fn agent(asked: &ReceivedRequest) -> Reply {
     let task = asked.last_user();
     if let Some(report) = asked.messages().iter().rfind(|message| message["role"] == "tool") {
         return Reply::text(text(report));
@@ -117,6 +117,6 @@ fn agent(asked: &Asked) -> Reply {
 }
 
 /// As a script for the fake.
-pub(crate) fn script(obeys: Arc<ObedientModel>) -> impl Fn(&Asked) -> Reply + Send + Sync + 'static {
+pub(crate) fn script(obeys: Arc<ObedientModel>) -> impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static {
     move |asked| obeys.answer(asked)
 }

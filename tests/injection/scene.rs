@@ -8,7 +8,7 @@ use crate::obey::{self, NOTHING, ObedientModel, TRIED};
 use crate::ways::AttackVector;
 use crate::world::{DOOR, HouseSnapshot};
 use hob_testkit::fake_telegram::FakeTelegram;
-use hob_testkit::house::{BOB, House, STRANGER};
+use hob_testkit::test_hob::{BOB, STRANGER, TestHob};
 
 /// The key of the model's provider.
 const KEY: &str = "sk-corpus-7fQ2mZx81LwPa0Rt55Vd";
@@ -24,7 +24,7 @@ pub(crate) enum AnswerPolicy {
 
 /// The house.
 pub(crate) struct AttackHarness {
-    pub(crate) house: House,
+    pub(crate) hob: TestHob,
     pub(crate) evil: HostileServer,
     pub(crate) obeys: Arc<ObedientModel>,
 }
@@ -85,15 +85,15 @@ impl AttackHarness {
             host = evil.url.trim_start_matches("http://"),
             evil = evil.url,
         );
-        let house = House::with(&settings).await;
+        let hob = TestHob::with(&settings).await;
         let (payloads, deeds) = corpus::read();
         let fill = Placeholders { evil: evil.url.clone(), key: KEY.to_owned(), token: FakeTelegram::TOKEN.to_owned() };
         let obeys = Arc::new(ObedientModel { payloads, deeds, fill });
-        house.model.require_key(KEY);
-        house.model.otherwise(obey::script(Arc::clone(&obeys)));
-        std::fs::create_dir_all(house.path("data/workspace")).unwrap();
-        std::fs::write(house.path("data/workspace/notes.md"), format!("milk, bread, {DOOR}\n")).unwrap();
-        Self { house, evil, obeys }
+        hob.model.require_key(KEY);
+        hob.model.otherwise(obey::script(Arc::clone(&obeys)));
+        std::fs::create_dir_all(hob.path("data/workspace")).unwrap();
+        std::fs::write(hob.path("data/workspace/notes.md"), format!("milk, bread, {DOOR}\n")).unwrap();
+        Self { hob, evil, obeys }
     }
 
     pub(crate) fn fill(&self) -> &Placeholders {
@@ -108,14 +108,14 @@ impl AttackHarness {
         person: i64,
         answers: AnswerPolicy,
     ) -> PayloadOutcome {
-        self.house.telegram.person(person);
-        let wish = way.lay(payload, &self.house, &self.evil, self.fill());
-        let heard = self.house.heard(person).len();
+        self.hob.telegram.person(person);
+        let wish = way.lay(payload, &self.hob, &self.evil, self.fill());
+        let heard = self.hob.heard(person).len();
         if way == AttackVector::Attachment {
             let words = payload.words(self.fill());
-            self.house.telegram.hand(person, &format!("{}.txt", payload.id), words.as_bytes(), &wish);
+            self.hob.telegram.hand(person, &format!("{}.txt", payload.id), words.as_bytes(), &wish);
         } else {
-            self.house.say(person, &wish);
+            self.hob.say(person, &wish);
         }
         let (questions, end) = self.follow(person, heard, answers).await;
         PayloadOutcome { way, payload: payload.id.clone(), questions, end }
@@ -130,7 +130,7 @@ impl AttackHarness {
     ) -> (Vec<String>, Option<String>) {
         let mut questions = Vec::new();
         loop {
-            let text = self.house.telegram.until_sent(person, heard + 1).await.remove(heard);
+            let text = self.hob.telegram.until_sent(person, heard + 1).await.remove(heard);
             heard += 1;
             if text.starts_with(TRIED) || text.starts_with(NOTHING) {
                 return (questions, Some(text));
@@ -138,14 +138,14 @@ impl AttackHarness {
             assert!(text.contains("May I do this?") || text.starts_with("May I keep "), "{text}");
             if !text.contains("somebody else may have written") {
                 let always = text.contains("\nweb_fetch") && text.contains("\n2. always");
-                self.house.press(person, if always { "always" } else { "approve" });
+                self.hob.press(person, if always { "always" } else { "approve" });
                 continue;
             }
             questions.push(text);
             if answers == AnswerPolicy::Nothing {
                 return (questions, None);
             }
-            self.house.press(person, "deny");
+            self.hob.press(person, "deny");
         }
     }
 
@@ -153,10 +153,10 @@ impl AttackHarness {
     pub(crate) fn lay(&self) -> HouseSnapshot {
         for payload in &self.obeys.payloads {
             for way in AttackVector::ALL {
-                way.lay(payload, &self.house, &self.evil, self.fill());
+                way.lay(payload, &self.hob, &self.evil, self.fill());
             }
         }
-        HouseSnapshot::of(&self.house)
+        HouseSnapshot::of(&self.hob)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::obey::DO;
 use crate::scene::{AnswerPolicy, AttackHarness};
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
-use hob_testkit::house::{OWNER, STRANGER};
+use hob_testkit::test_hob::{OWNER, STRANGER};
 
 const SECRET: &str = "a-secret-of-the-doorbell";
 
@@ -18,25 +18,25 @@ const SECRET: &str = "a-secret-of-the-doorbell";
 async fn n6_a_guest_in_a_group_gets_nothing_done() {
     let mut scene = AttackHarness::with(0, "").await;
     let before = scene.lay();
-    scene.house.start().await;
+    scene.hob.start().await;
     let payloads = scene.obeys.payloads.clone();
     for (hall, payload) in (1..).zip(&payloads) {
         let words = payload.words(scene.fill());
         let text = format!("@{} {words}\n{DO}nothing", FakeTelegram::BOT_NAME);
-        scene.house.telegram.group(-1_000 - hall, &[]);
-        scene.house.telegram.post(Post::new(-1_000 - hall, STRANGER, &text));
+        scene.hob.telegram.group(-1_000 - hall, &[]);
+        scene.hob.telegram.post(Post::new(-1_000 - hall, STRANGER, &text));
     }
     for (hall, payload) in (1..).zip(&payloads) {
-        let told = scene.house.telegram.until_sent(-1_000 - hall, 1).await.remove(0);
+        let told = scene.hob.telegram.until_sent(-1_000 - hall, 1).await.remove(0);
         let pays = payload.does.iter().any(|deed| ["pay", "always"].contains(&deed.as_str()));
         assert_eq!(told.contains("May I do this?"), pays || told.contains("asks:"), "{payload:?}: {told}");
         if pays {
             assert!(told.contains("a guest (\"Person 99\")") && told.contains("Only an owner can"), "{told}");
         }
     }
-    let AttackHarness { house, evil, obeys } = &mut scene;
-    before.holds(house, evil, &obeys.fill).await;
-    house.nothing_refused();
+    let AttackHarness { hob, evil, obeys } = &mut scene;
+    before.holds(hob, evil, &obeys.fill).await;
+    hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -47,9 +47,9 @@ async fn n6_what_calls_in_gets_nothing_done() {
     );
     let mut scene = AttackHarness::with(0, &hook).await;
     let before = scene.lay();
-    scene.house.start().await;
-    scene.house.hob().until_logged("server.listening", 1).await;
-    let log = scene.house.hob().log();
+    scene.hob.start().await;
+    scene.hob.process().until_logged("server.listening", 1).await;
+    let log = scene.hob.process().log();
     let line = log.lines().find(|line| line.contains("server.listening")).unwrap();
     let address = line.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
     let url = format!("http://{address}/hooks/door");
@@ -60,7 +60,7 @@ async fn n6_what_calls_in_gets_nothing_done() {
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
         mac.update(body.as_bytes());
         let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        let heard = scene.house.heard(OWNER).len();
+        let heard = scene.hob.heard(OWNER).len();
         let request = client.post(&url).header("X-Hub-Signature-256", format!("sha256={hex}")).body(body);
         assert_eq!(request.send().await.unwrap().status(), StatusCode::ACCEPTED);
         let (questions, _) = scene.follow(OWNER, heard, AnswerPolicy::No).await;
@@ -68,7 +68,7 @@ async fn n6_what_calls_in_gets_nothing_done() {
         let is_asked = payload.does.iter().any(|deed| deed == "pay");
         assert!(!is_asked || !questions.is_empty(), "{payload:?}");
     }
-    let AttackHarness { house, evil, obeys } = &mut scene;
-    before.holds(house, evil, &obeys.fill).await;
-    house.nothing_refused();
+    let AttackHarness { hob, evil, obeys } = &mut scene;
+    before.holds(hob, evil, &obeys.fill).await;
+    hob.nothing_refused();
 }

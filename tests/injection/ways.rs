@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::corpus::{Payload, Placeholders};
 use crate::evil::{HostileServer, NEWS};
 use crate::obey::{DO, RELAY};
-use hob_testkit::house::House;
+use hob_testkit::test_hob::TestHob;
 
 /// A way in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +57,10 @@ impl AttackVector {
     }
 
     /// Lays the payload out, and gives what a person says for it to be read.
-    pub(crate) fn lay(self, payload: &Payload, house: &House, evil: &HostileServer, fill: &Placeholders) -> String {
+    pub(crate) fn lay(self, payload: &Payload, hob: &TestHob, evil: &HostileServer, fill: &Placeholders) -> String {
         let (id, words) = (&payload.id, payload.words(fill));
         let workspace = |path: &str, text: &str| {
-            let path = house.path("data/workspace").join(path);
+            let path = hob.path("data/workspace").join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             // It may be read at this moment.
             if !path.exists() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::corpus::Placeholders;
 use crate::evil::HostileServer;
-use hob_testkit::house::{BOB, House};
+use hob_testkit::test_hob::{BOB, TestHob};
 
 /// What a person of the house knows and nobody else is to be told.
 pub(crate) const DOOR: &str = "4711-green-door";
@@ -26,33 +26,33 @@ pub(crate) struct HouseSnapshot {
     config: Vec<u8>,
 }
 
-pub(crate) async fn one(house: &House, query: &str) -> i64 {
+pub(crate) async fn one(hob: &TestHob, query: &str) -> i64 {
     let query = sqlx::AssertSqlSafe(query.to_owned());
-    house.value(query).await
+    hob.value(query).await
 }
 
 impl HouseSnapshot {
-    pub(crate) fn of(house: &House) -> Self {
-        let config = std::fs::read(house.path("config.toml")).unwrap();
-        Self { workspace: files(&house.path("data/workspace")), config }
+    pub(crate) fn of(hob: &TestHob) -> Self {
+        let config = std::fs::read(hob.path("config.toml")).unwrap();
+        Self { workspace: files(&hob.path("data/workspace")), config }
     }
 
     /// Nothing was done, and nobody was told anything.
-    pub(crate) async fn holds(&self, house: &mut House, evil: &HostileServer, fill: &Placeholders) {
-        assert_eq!(house.lines("paid"), Vec::<String>::new());
-        let now = files(&house.path("data/workspace"));
+    pub(crate) async fn holds(&self, hob: &mut TestHob, evil: &HostileServer, fill: &Placeholders) {
+        assert_eq!(hob.lines("paid"), Vec::<String>::new());
+        let now = files(&hob.path("data/workspace"));
         let changed: Vec<_> = now.iter().filter(|(path, bytes)| self.workspace.get(*path) != Some(bytes)).collect();
         assert!(changed.is_empty() && now.len() == self.workspace.len(), "{changed:?}");
-        assert_eq!(std::fs::read(house.path("config.toml")).unwrap(), self.config);
+        assert_eq!(std::fs::read(hob.path("config.toml")).unwrap(), self.config);
         for (what, query) in ROWS {
-            assert_eq!(one(house, query).await, 0, "{what}");
+            assert_eq!(one(hob, query).await, 0, "{what}");
         }
         assert_eq!(evil.hits(), Vec::<String>::new(), "what reached the collector");
-        let (previews, bob) = house.telegram.look(|world| (world.previews.clone(), world.chat(BOB).by_bot().count()));
+        let (previews, bob) = hob.telegram.look(|world| (world.previews.clone(), world.chat(BOB).by_bot().count()));
         assert_eq!((previews, bob), (Vec::new(), 0), "what Telegram fetched, and what Bob was told");
-        let chats = house.telegram.look(|world| format!("{:?}", world.chats));
-        let requests = house.model.requests().iter().map(|asked| asked.body.to_string()).collect::<String>();
-        let log = house.hob().log();
+        let chats = hob.telegram.look(|world| format!("{:?}", world.chats));
+        let requests = hob.model.requests().iter().map(|asked| asked.body.to_string()).collect::<String>();
+        let log = hob.process().log();
         for secret in [&fill.key, &fill.token] {
             for (sink, text) in [("a chat", &chats), ("a request to the model", &requests), ("the log", &log)] {
                 assert!(!text.contains(secret.as_str()), "a secret is in {sink}");

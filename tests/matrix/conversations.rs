@@ -11,7 +11,7 @@ async fn f11_an_encrypted_message_is_answered_with_markup_signs_threads_and_file
     world.start().await;
     let mut ada = world.person("ada").await;
     let room = ada.dm().await;
-    world.house.model.reply(Reply::text("Hello **Ada**."));
+    world.hob.model.reply(Reply::text("Hello **Ada**."));
     let hi = ada.says(&room, "hi").await;
     let answer = ada.hears(&room, "Hello Ada.").await;
     assert_eq!(answer["sealed"], true);
@@ -23,26 +23,26 @@ async fn f11_an_encrypted_message_is_answered_with_markup_signs_threads_and_file
     };
     ada.until("sign that it is answered", is_done).await;
     // A thread is a conversation of its own, and is answered there.
-    world.house.model.reply(Reply::text("In the thread."));
+    world.hob.model.reply(Reply::text("In the thread."));
     let relation =
         json!({"rel_type": "m.thread", "event_id": hi, "is_falling_back": true, "m.in_reply_to": {"event_id": hi}});
     let _said = ada.makes(json!({"do": "say", "room": room, "text": "and here?", "m.relates_to": relation})).await;
     let threaded = ada.hears(&room, "In the thread.").await;
     assert_eq!(threaded["content"]["m.relates_to"]["event_id"], hi.as_str());
     let sessions: Vec<String> =
-        world.house.values("SELECT key FROM sessions WHERE key LIKE 'matrix:%' ORDER BY id").await;
+        world.hob.values("SELECT key FROM sessions WHERE key LIKE 'matrix:%' ORDER BY id").await;
     assert_eq!(sessions, [format!("matrix:{room}"), format!("matrix:{room}:{hi}")]);
     // A file comes in as it was.
-    world.house.model.reply(Reply::text("Milk."));
+    world.hob.model.reply(Reply::text("Milk."));
     let _file = ada.makes(json!({"do": "file", "room": room, "name": "list.txt", "text": "milk and bread"})).await;
     ada.hears(&room, "Milk.").await;
-    let asked = world.house.model.requests();
+    let asked = world.hob.model.requests();
     assert!(asked.last().unwrap().last_user().contains("list.txt"), "{}", asked.last().unwrap().last_user());
     // And one goes out as it was; the server holds nothing that it could read.
     let write = json!({"path": "plan.md", "content": "# Beds\n"}).to_string();
     let send = json!({"path": "plan.md", "caption": "The plan"}).to_string();
     world
-        .house
+        .hob
         .model
         .reply(Reply::call("write_file", &write))
         .reply(Reply::call("send_file", &send))
@@ -52,7 +52,7 @@ async fn f11_an_encrypted_message_is_answered_with_markup_signs_threads_and_file
     assert_eq!((file["bytes"].as_str(), file["sealed"].as_bool()), (Some("# Beds\n"), Some(true)));
     assert!(said(&file).unwrap().ends_with("The plan"), "{file}");
     ada.hears(&room, "Sent.").await;
-    world.house.nothing_refused();
+    world.hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn f11_a_reply_grows_by_edits_and_what_waits_is_changed_and_taken_back() {
     let room = ada.dm().await;
     let (begun, whole) = ("Once upon a time there was a king who had three daughters ", "and a dragon.");
     let gate = Gate::default();
-    world.house.model.reply(Script::default().text(begun).gate(&gate).text(whole).finish("stop").into());
+    world.hob.model.reply(Script::default().text(begun).gate(&gate).text(whole).finish("stop").into());
     ada.says(&room, "tell me a story").await;
     ada.until("draft", |event| event["sender"] == HOB && said(event).is_some_and(|text| text.ends_with(" …"))).await;
     // What is said meanwhile waits, and its sender changes it, or takes it back.
@@ -78,22 +78,22 @@ async fn f11_a_reply_grows_by_edits_and_what_waits_is_changed_and_taken_back() {
     ada.until("sign that it waits", seen(gone.clone())).await;
     let _edit = ada.makes(json!({"do": "edit", "room": room, "event": waiting, "text": "buy milk"})).await;
     let _redaction = ada.makes(json!({"do": "redact", "room": room, "event": gone})).await;
-    let house = &world.house;
-    let waits = async || house.value::<i64>("SELECT count(*) FROM runs WHERE state = 'queued'").await;
+    let hob = &world.hob;
+    let waits = async || hob.value::<i64>("SELECT count(*) FROM runs WHERE state = 'queued'").await;
     while waits().await != 1 {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    world.house.model.reply(Reply::text("Bought."));
+    world.hob.model.reply(Reply::text("Bought."));
     gate.open();
     let told = ada.hears(&room, &format!("{begun}{whole}")).await;
     ada.hears(&room, "Bought.").await;
-    assert!(world.house.model.requests().last().unwrap().last_user().contains("buy milk"));
+    assert!(world.hob.model.requests().last().unwrap().last_user().contains("buy milk"));
     // One draft became the story, in its place; one that made room for a note was taken back.
     let drafts: Vec<_> =
         ada.standing(&room).into_iter().filter(|event| said(event).is_some_and(|text| text.ends_with(" …"))).collect();
     let [draft] = &drafts[..] else { panic!("{drafts:#?}") };
     assert_eq!(told["content"]["m.relates_to"]["event_id"], draft["id"]);
-    world.house.nothing_refused();
+    world.hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn f11_in_a_group_who_mentions_hob_is_answered_and_strangers_get_a_code() 
     ada.until_joined(&hall, BOB).await;
     ada.says(&hall, "what a day").await;
     bob.says(&hall, "hob, can you hear me?").await;
-    world.house.model.reply(Reply::text("Pizza."));
+    world.hob.model.reply(Reply::text("Pizza."));
     let asks = ada
         .makes(json!({"do": "say", "room": hall, "text": "hob: what's for dinner?", "m.mentions": {"user_ids": [HOB]}}))
         .await;
@@ -118,7 +118,7 @@ async fn f11_in_a_group_who_mentions_hob_is_answered_and_strangers_get_a_code() 
         (answer["content"]["m.relates_to"]["m.in_reply_to"]["event_id"].as_str(), answer["sealed"].as_bool()),
         (Some(&*asks), Some(true))
     );
-    let asked = world.house.model.requests();
+    let asked = world.hob.model.requests();
     assert_eq!(asked.len(), 1);
     assert!(
         asked[0].last_user().contains("what a day") && asked[0].last_user().contains("what's for dinner?"),
@@ -136,8 +136,8 @@ async fn f11_in_a_group_who_mentions_hob_is_answered_and_strangers_get_a_code() 
     // It was one of these in clear, and none of the others.
     let plain = ada.makes(json!({"do": "room", "invite": [HOB], "direct": true, "sealed": false})).await;
     ada.until_joined(&plain, HOB).await;
-    world.house.model.reply(Reply::text("In clear."));
+    world.hob.model.reply(Reply::text("In clear."));
     ada.says(&plain, "hello").await;
     assert_eq!(ada.hears(&plain, "In clear.").await["sealed"], false);
-    world.house.nothing_refused();
+    world.hob.nothing_refused();
 }

@@ -20,25 +20,25 @@ async fn f11_killed_between_sending_and_recording_it_sends_once() {
     world.start().await;
     let mut ada = world.person("ada").await;
     let room = ada.dm().await;
-    world.house.model.reply(Reply::text("Once."));
+    world.hob.model.reply(Reply::text("Once."));
     world.proxy.lose("/send/m.room.encrypted/");
     ada.says(&room, "hi").await;
     // The server has it, and Hob dies before it hears of that.
     world.proxy.lost().await;
     ada.hears(&room, "Once.").await;
-    world.house.crash().await;
+    world.hob.crash().await;
     let before = world.proxy.asked("/send/m.room.encrypted/");
     world.start().await;
-    world.house.recorded(1).await;
+    world.hob.recorded(1).await;
     assert_eq!(world.proxy.asked("/send/m.room.encrypted/"), before + 1, "it was sent again");
-    world.house.model.reply(Reply::text("Yes."));
+    world.hob.model.reply(Reply::text("Yes."));
     ada.says(&room, "are you there?").await;
     ada.hears(&room, "Yes.").await;
     assert_eq!(ada.by_hob(&room), ["Once.", "Yes."]);
     assert_eq!(sent(&mut ada, &room).await, 2, "and the server has it once");
     // The same device, by the same login.
     assert_eq!(world.proxy.asked("/login"), 1);
-    world.house.nothing_refused();
+    world.hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -48,21 +48,21 @@ async fn f11_killed_between_taking_in_and_answering_it_answers_once_whatever_the
     let mut ada = world.person("ada").await;
     let room = ada.dm().await;
     let (begun, before) = (Gate::default(), world.proxy.syncs() - 1);
-    world.house.model.reply(Script::default().gate(&begun).text("Lost.").finish("stop").into());
+    world.hob.model.reply(Script::default().gate(&begun).text("Lost.").finish("stop").into());
     ada.says(&room, "hi").await;
-    world.house.asked(1).await;
-    world.house.crash().await;
+    world.hob.asked(1).await;
+    world.hob.crash().await;
     // The server tells everything since then once more, as if the token had not been kept.
     world.proxy.rewind_to(before);
-    world.house.model.reply(Reply::text("Once."));
+    world.hob.model.reply(Reply::text("Once."));
     world.start().await;
     world.proxy.rewound().await;
     ada.hears(&room, "Once.").await;
-    world.house.model.reply(Reply::text("Yes."));
+    world.hob.model.reply(Reply::text("Yes."));
     ada.says(&room, "are you there?").await;
     ada.hears(&room, "Yes.").await;
     assert_eq!(ada.by_hob(&room), ["Once.", "Yes."]);
-    let taken: i64 = world.house.value("SELECT count(*) FROM inbound WHERE channel = 'matrix'").await;
+    let taken: i64 = world.hob.value("SELECT count(*) FROM inbound WHERE channel = 'matrix'").await;
     assert_eq!(taken, 2);
     begun.open();
 }
@@ -74,19 +74,19 @@ async fn f11_what_was_said_while_hob_was_away_is_answered_however_much_it_is() {
     let mut ada = world.person("ada").await;
     let room = ada.makes(json!({"do": "room", "invite": [HOB, BOB], "sealed": true})).await;
     ada.until_joined(&room, HOB).await;
-    world.house.model.reply(Reply::text("First."));
+    world.hob.model.reply(Reply::text("First."));
     let mention = json!({"user_ids": [HOB]});
     ada.makes(json!({"do": "say", "room": room, "text": "hob: one", "m.mentions": mention})).await;
     ada.hears(&room, "First.").await;
-    world.house.crash().await;
+    world.hob.crash().await;
     // The oldest of them is more than a sync tells.
     ada.makes(json!({"do": "say", "room": room, "text": "hob: two", "m.mentions": mention})).await;
     for number in 0..70 {
         ada.makes(json!({"do": "say", "room": room, "text": format!("chatter {number}"), "m.mentions": {}})).await;
     }
-    world.house.model.reply(Reply::text("Second."));
+    world.hob.model.reply(Reply::text("Second."));
     world.start().await;
     ada.hears(&room, "Second.").await;
     assert_eq!(ada.by_hob(&room), ["First.", "Second."]);
-    world.house.nothing_refused();
+    world.hob.nothing_refused();
 }

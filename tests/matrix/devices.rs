@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use hob_testkit::fake_model::Reply;
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Child;
@@ -18,15 +18,15 @@ async fn f11_a_device_whose_keys_are_gone_says_so_and_a_new_one_takes_its_place(
     world.start().await;
     let mut ada = world.person("ada").await;
     let room = ada.dm().await;
-    world.house.model.reply(Reply::text("Hello."));
+    world.hob.model.reply(Reply::text("Hello."));
     ada.says(&room, "hi").await;
     ada.hears(&room, "Hello.").await;
     let first = world.login();
-    assert!(world.house.stop().await.success());
+    assert!(world.hob.stop().await.success());
     std::fs::remove_file(world.keys()).unwrap();
-    world.house.start().await;
-    world.house.hob().until_log("the keys of Hob's device on Matrix are gone").await;
-    let status = hob(world.house.home.path(), &["status"]).output().await.unwrap();
+    world.hob.start().await;
+    world.hob.process().until_log("the keys of Hob's device on Matrix are gone").await;
+    let status = hob_command(world.hob.home.path(), &["status"]).output().await.unwrap();
     let status = String::from_utf8(status.stdout).unwrap();
     assert!(
         status.contains("matrix: down; the keys of Hob's device on Matrix are gone")
@@ -35,18 +35,18 @@ async fn f11_a_device_whose_keys_are_gone_says_so_and_a_new_one_takes_its_place(
     );
     // Beside a running Hob nothing is changed; nor does it make a new device by itself.
     assert_eq!(world.login()["device"], first["device"]);
-    assert!(world.house.stop().await.success());
-    let reset = hob(world.house.home.path(), &["matrix", "reset"]).output().await.unwrap();
+    assert!(world.hob.stop().await.success());
+    let reset = hob_command(world.hob.home.path(), &["matrix", "reset"]).output().await.unwrap();
     assert!(reset.status.success(), "{reset:?}");
     world.start().await;
     let second = world.login();
     assert_ne!(second["device"], first["device"]);
     assert_eq!((&second["has_keys"], &second["replaces_identity"]), (&json!(true), &json!(false)));
-    world.house.model.reply(Reply::text("Here again."));
+    world.hob.model.reply(Reply::text("Here again."));
     ada.does(json!({"do": "devices", "user": HOB})).await;
     ada.says(&room, "are you there?").await;
     ada.hears(&room, "Here again.").await;
-    world.house.nothing_refused();
+    world.hob.nothing_refused();
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn f11_a_script_sets_matrix_up_and_a_mistyped_address_is_made_good() {
     std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).unwrap();
     let sets_up = async |homeserver: &str| {
         let mut command =
-            hob(home.path(), &["init", "--non-interactive", "--provider", "offline", "--service", "none"]);
+            hob_command(home.path(), &["init", "--non-interactive", "--provider", "offline", "--service", "none"]);
         command.args(["--matrix-homeserver", homeserver, "--matrix-user", HOB, "--owner-matrix-id", ADA, "--yes"]);
         command.arg("--matrix-password-file").arg(&password);
         let output = within("end of hob init", command.output()).await.unwrap();
@@ -84,9 +84,9 @@ async fn f11_a_message_without_a_key_is_told_of_once() {
         said(event).is_some_and(|text| text.starts_with("A message here was encrypted without a key for me"))
     };
     ada.until("word that it cannot be read", told).await;
-    world.house.hob().until_logged("a message cannot be read yet", 2).await;
+    world.hob.process().until_logged("a message cannot be read yet", 2).await;
     assert_eq!(ada.seen().iter().filter(|event| told(event)).count(), 1);
-    world.house.nothing_refused();
+    world.hob.nothing_refused();
 }
 
 /// `hob matrix verify` at work.
@@ -100,7 +100,7 @@ impl Verifying {
     /// It listens once this is done: nobody is heard before.
     async fn begin(world: &World) -> Self {
         let before = world.proxy.syncs();
-        let mut command = hob(world.house.home.path(), &["matrix", "verify"]);
+        let mut command = hob_command(world.hob.home.path(), &["matrix", "verify"]);
         let child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         within("sync of a verification", async {
             while world.proxy.syncs() < before + 2 {
@@ -141,7 +141,7 @@ async fn stopped() -> (World, Person, String) {
     // Its own cross-signing keys are there, by the password, and its device is signed with them.
     assert!(world.proxy.asked("/keys/device_signing/upload") > 0);
     assert_eq!(world.proxy.asked("/keys/signatures/upload"), 1);
-    assert!(world.house.stop().await.success());
+    assert!(world.hob.stop().await.success());
     let mut ada = world.person("ada").await;
     assert_eq!(ada.does(json!({"do": "devices", "user": HOB})).await, json!([device]));
     (world, ada, device)
@@ -159,7 +159,7 @@ async fn f11_hob_signs_its_device_and_somebody_vouches_for_it_by_a_code() {
     let code = ada.until("code", |event| event["type"] == "code").await;
     verifying.until_asked().await;
     let shown = &verifying.shown;
-    assert!(shown.contains(&format!("@ada:house.test ({})", ada.device)), "{shown}");
+    assert!(shown.contains(&format!("@ada:hob.test ({})", ada.device)), "{shown}");
     for name in code["pictures"].as_array().unwrap() {
         // Some clients have other words for them, and colour them by a sign that is not seen.
         assert!(shown.contains(name.as_str().unwrap().chars().next().unwrap()), "{name} in {shown}");

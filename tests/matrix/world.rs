@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hob_testkit::house::House;
 use hob_testkit::process::within;
+use hob_testkit::test_hob::TestHob;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -33,7 +33,7 @@ fn python(script: &str) -> Command {
 /// The homeserver, with Hob's way to it, and the house.
 pub(super) struct World {
     pub(super) proxy: Proxy,
-    pub(super) house: House,
+    pub(super) hob: TestHob,
     address: String,
     folder: TempDir,
     _server: (Child, ChildStdin),
@@ -48,19 +48,19 @@ impl World {
         let line = within("homeserver", BufReader::new(stdout).lines().next_line()).await.unwrap().unwrap();
         let address = serde_json::from_str::<Value>(&line).unwrap()["address"].as_str().unwrap().to_owned();
         let proxy = Proxy::before(&address).await;
-        let house = House::with(&format!(
+        let hob = TestHob::with(&format!(
             "[matrix]\nhomeserver = '{}'\nuser = '{HOB}'\npassword = 'hob'\nowner_user_ids = ['{ADA}']\n{settings}",
             proxy.address
         ))
         .await;
-        Self { proxy, house, address, folder, _server: (server, stdin) }
+        Self { proxy, hob, address, folder, _server: (server, stdin) }
     }
 
     /// Starts Hob, and waits until it hears.
     pub(super) async fn start(&mut self) {
         let before = self.proxy.syncs();
-        self.house.start().await;
-        self.house.until(|_| self.proxy.syncs() > before + 1).await;
+        self.hob.start().await;
+        self.hob.until(|_| self.proxy.syncs() > before + 1).await;
     }
 
     /// Somebody comes, with a client of their own.
@@ -79,12 +79,12 @@ impl World {
 
     /// The file of Hob's keys.
     pub(super) fn keys(&self) -> PathBuf {
-        self.house.path("data/matrix/default.db")
+        self.hob.path("data/matrix/default.db")
     }
 
     /// Hob's login, as it is kept.
     pub(super) fn login(&self) -> Value {
-        serde_json::from_slice(&std::fs::read(self.house.path("data/logins/matrix-default.json")).unwrap()).unwrap()
+        serde_json::from_slice(&std::fs::read(self.hob.path("data/logins/matrix-default.json")).unwrap()).unwrap()
     }
 }
 

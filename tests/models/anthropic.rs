@@ -14,7 +14,7 @@ use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice};
 use hob_model::settings::{Settings, Tuning};
 use hob_testkit::dialect::{self, Shown, asking_plainly as asking, through};
 use hob_testkit::fake_anthropic::params::breakpoints;
-use hob_testkit::fake_anthropic::{Asked, FakeAnthropic, Reply, Script};
+use hob_testkit::fake_anthropic::{FakeAnthropic, ReceivedRequest, Reply, Script};
 use hob_testkit::histories::{histories, switched, trimmed};
 use hob_testkit::served::Served;
 use hob_testkit::stream::Gate;
@@ -221,7 +221,7 @@ async fn e12_a_run_that_another_model_began_is_gone_on_with() {
 }
 
 /// The request without its breakpoints.
-fn unmarked(asked: &Asked) -> String {
+fn unmarked(asked: &ReceivedRequest) -> String {
     asked.raw.replace(r#","cache_control":{"type":"ephemeral"}"#, "")
 }
 

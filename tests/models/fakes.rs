@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hob_testkit::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
 use hob_testkit::fake_discord::world::{ADA, BOB, HALL, Post as DiscordPost, THREAD};
-use hob_testkit::fake_discord::{FakeDiscord, Kick};
+use hob_testkit::fake_discord::{FakeDiscord, GatewayFault};
 use hob_testkit::fake_gemini::{self, FakeGemini, Script as Gemini};
 use hob_testkit::fake_model::{FakeModel, Reply};
 use hob_testkit::fake_ollama::{FakeOllama, Model, Script as Ollama};
@@ -313,7 +313,7 @@ async fn discord_py_understands_the_fake() {
             all.all(|known| known.answered.is_some() && (known.taken_back || !known.is_command))
         };
         fake.until_true("answers to both", settled).await;
-        fake.kick(Kick::Reconnect);
+        fake.kick(GatewayFault::Reconnect);
         fake.until_true("resumed session", |world| world.resumed == 1).await;
         fake.post(DiscordPost::new(HALL, BOB, "look").with_file("b.txt", b"of bob"));
         fake.until_true("fetched file", |world| world.called("GET attachments") == 1).await;

@@ -214,13 +214,13 @@ fn line(dice: &mut Dice, seeds: &[String]) -> String {
     words.join(" ")
 }
 
-struct Lab {
+struct DraftFuzzer {
     place: Harness,
     drafts: Drafts,
     runs: i64,
 }
 
-impl Lab {
+impl DraftFuzzer {
     fn open(&mut self) -> DraftDir {
         self.runs += 1;
         let (session, now) = (SessionKey("7".into()), Timestamp::UNIX_EPOCH);
@@ -279,7 +279,7 @@ impl Lab {
     }
 }
 
-async fn lab() -> Option<Lab> {
+async fn lab() -> Option<DraftFuzzer> {
     let place = Harness::new(IsolationMode::Namespaces).await;
     if !place.sandbox.overlays() {
         eprintln!("skipped: this kernel gives no overlay ({})", place.sandbox.strength());
@@ -292,7 +292,7 @@ async fn lab() -> Option<Lab> {
     }
     let data = place.path("data");
     let drafts = Drafts::new(Path::new(&data), &Workspace::of(&data));
-    Some(Lab { place, drafts, runs: 0 })
+    Some(DraftFuzzer { place, drafts, runs: 0 })
 }
 
 #[tokio::test]

@@ -90,11 +90,16 @@ async fn those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
         assert!(matches!(others, Outcome::Error(text) if text.contains("it is gone")));
     }
     assert!(place.alive() >= 8);
-    let Harness { terminal, dir, sandbox, confinement, desk } = place;
+    let Harness { terminal, dir, sandbox, confinement, draft_workspace } = place;
     drop(terminal);
     // The next Hob knows nothing of them, and says so.
-    let next =
-        Harness { terminal: Harness::new(IsolationMode::Namespaces).await.terminal, dir, sandbox, confinement, desk };
+    let next = Harness {
+        terminal: Harness::new(IsolationMode::Namespaces).await.terminal,
+        dir,
+        sandbox,
+        confinement,
+        draft_workspace,
+    };
     next.quiet().await;
     let told = next.told(json!({ "action": "check", "id": "12/1.0" })).await;
     assert!(

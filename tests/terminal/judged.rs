@@ -25,7 +25,7 @@ async fn assessed(terminal: &Terminal, arguments: Value) -> Assessment {
 #[tokio::test]
 async fn d6_a_command_that_can_be_looked_at_afterwards_needs_no_judgement() {
     let place = Harness::new(IsolationMode::Namespaces).await;
-    assert!(place.desk.can_be_reviewed().await, "no overlay can be had here: {}", place.sandbox.strength());
+    assert!(place.draft_workspace.can_be_reviewed().await, "no overlay can be had here: {}", place.sandbox.strength());
     let of = async |command: &str| assessed(&place.terminal, json!({ "command": command })).await;
     let looks = of("cat notes").await;
     assert_eq!((looks.grade, looks.risk, looks.contained), (DangerGrade::Safe, Risk::Read, true));
@@ -57,9 +57,9 @@ async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
     for sandbox in [Harness::new(IsolationMode::LandlockAlone).await.sandbox, Sandbox::none("the kernel has none")] {
         let place = Harness::new(IsolationMode::Namespaces).await;
         let confinement = Confinement::new(sandbox, place.confinement.reach.clone(), &place.path("data"));
-        let desk = DraftWorkspace { confinement, drafts: place.desk.drafts.clone() };
+        let draft_workspace = DraftWorkspace { confinement, drafts: place.draft_workspace.drafts.clone() };
         let terminal = Terminal::new(Settings {
-            desk,
+            draft_workspace,
             workspace: Workspace::of(&place.path("data")),
             shell: "/bin/sh".into(),
             timeout: Duration::from_secs(60),

@@ -4,10 +4,10 @@
 
 mod bounds;
 mod changes;
-mod desk;
+mod confinement;
+mod draft_workspace;
 mod fuzz;
 mod hostile;
 mod jobs;
 mod judged;
 mod place;
-mod walls;

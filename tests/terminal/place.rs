@@ -48,7 +48,7 @@ pub(crate) struct Harness {
     pub(crate) dir: TempDir,
     pub(crate) sandbox: Sandbox,
     pub(crate) confinement: Confinement,
-    pub(crate) desk: DraftWorkspace,
+    pub(crate) draft_workspace: DraftWorkspace,
     pub(crate) terminal: Terminal,
 }
 
@@ -77,16 +77,16 @@ impl Harness {
         assert!(sandbox.is_there(), "{}", sandbox.strength());
         let confinement = Confinement::new(sandbox.clone(), reach, &data_dir);
         let drafts = Drafts::new(&data_dir, &workspace);
-        let desk = DraftWorkspace { confinement: confinement.clone(), drafts };
+        let draft_workspace = DraftWorkspace { confinement: confinement.clone(), drafts };
         let settings = Settings {
-            desk: desk.clone(),
+            draft_workspace: draft_workspace.clone(),
             workspace,
             shell: "/bin/bash".into(),
             timeout: Duration::from_secs(60),
             trusted_output: false,
             data_dir,
         };
-        Self { dir, sandbox, confinement, desk, terminal: Terminal::new(settings) }
+        Self { dir, sandbox, confinement, draft_workspace, terminal: Terminal::new(settings) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

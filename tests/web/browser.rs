@@ -7,8 +7,8 @@ use hob_http::direct_client;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
-use hob_testkit::house::House;
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::TestHob;
 
 /// Somebody's browser.
 #[derive(Clone)]
@@ -19,22 +19,22 @@ pub(crate) struct Browser {
 }
 
 /// A household whose page is served, and its address.
-pub(crate) async fn house(more: &str) -> House {
-    House::running(&format!("[server]\nlisten = '127.0.0.1:0'\n{more}")).await
+pub(crate) async fn hob(more: &str) -> TestHob {
+    TestHob::running(&format!("[server]\nlisten = '127.0.0.1:0'\n{more}")).await
 }
 
 /// Where the page is.
-pub(crate) async fn root(house: &mut House) -> String {
-    house.hob().until_logged("server.listening", 1).await;
-    let log = house.hob().log();
+pub(crate) async fn root(hob: &mut TestHob) -> String {
+    hob.process().until_logged("server.listening", 1).await;
+    let log = hob.process().log();
     let line = log.lines().find(|line| line.contains("server.listening")).unwrap();
     let address = line.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
     format!("http://{address}")
 }
 
 /// The key of the link that `hob web` prints.
-pub(crate) async fn printed_key(house: &mut House) -> String {
-    let output = hob(house.home.path(), &["web"]).output().await.unwrap();
+pub(crate) async fn printed_key(hob: &mut TestHob) -> String {
+    let output = hob_command(hob.home.path(), &["web"]).output().await.unwrap();
     let told = String::from_utf8(output.stdout.clone()).unwrap();
     told.split("/login#").nth(1).unwrap_or_else(|| panic!("{output:?}")).split_whitespace().next().unwrap().to_owned()
 }
@@ -52,9 +52,9 @@ impl Browser {
     }
 
     /// One whose owner has logged in.
-    pub(crate) async fn entered(house: &mut House) -> Self {
-        let mut browser = Self::new(&root(house).await);
-        let key = printed_key(house).await;
+    pub(crate) async fn entered(hob: &mut TestHob) -> Self {
+        let mut browser = Self::new(&root(hob).await);
+        let key = printed_key(hob).await;
         assert_eq!(browser.enter(&key).await, "/");
         browser
     }

@@ -10,10 +10,10 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json as object};
 use tokio::process::Command;
 
-use crate::browser::{Browser, house, json, root};
+use crate::browser::{Browser, hob, json, root};
 use hob_testkit::fake_model::{Gate, Reply, Script};
-use hob_testkit::house::{House, PAYS};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::{PAYS, TestHob};
 
 /// Python takes its time to begin where many tests run at once.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(600);
@@ -25,12 +25,12 @@ pub(crate) struct ApiClient {
 
 impl ApiClient {
     /// One that was given a key.
-    pub(crate) async fn of(house: &mut House, arguments: &[&str]) -> Self {
+    pub(crate) async fn of(hob: &mut TestHob, arguments: &[&str]) -> Self {
         let arguments = [&["web", "token", "add", "program"], arguments].concat();
-        let output = hob(house.home.path(), &arguments).output().await.unwrap();
+        let output = hob_command(hob.home.path(), &arguments).output().await.unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let key = String::from_utf8(output.stdout).unwrap().lines().next().unwrap().to_owned();
-        Self { browser: Browser::new(&root(house).await), key }
+        Self { browser: Browser::new(&root(hob).await), key }
     }
 
     /// The address of this path.
@@ -73,8 +73,8 @@ pub(crate) fn content(answer: &Value) -> String {
 }
 
 /// What a request said to the model, by everybody but Hob's own words before it.
-fn said(house: &House, request: usize) -> Vec<String> {
-    let asked = house.model.requests();
+fn said(hob: &TestHob, request: usize) -> Vec<String> {
+    let asked = hob.model.requests();
     let words = asked[request].messages().iter().filter(|message| message["role"] != "system");
     words
         .map(|message| message["content"].as_str().unwrap_or_default().lines().last().unwrap_or_default().to_owned())
@@ -83,9 +83,9 @@ fn said(house: &House, request: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn e3_e13_an_answer_that_says_nothing_says_so() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
-    house.model.reply(Reply::text("NO_REPLY")).reply(Reply::text("NO_REPLY")).reply(Reply::text("Words."));
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
+    hob.model.reply(Reply::text("NO_REPLY")).reply(Reply::text("NO_REPLY")).reply(Reply::text("Words."));
     let answer = json(program.says(&["Say nothing"]).send().await.unwrap()).await;
     assert_eq!((content(&answer).as_str(), &answer["silent"]), ("", &Value::Bool(true)));
     let asked =
@@ -94,14 +94,14 @@ async fn e3_e13_an_answer_that_says_nothing_says_so() {
     assert_eq!(streamed.matches(r#""silent":true"#).count(), 1, "{streamed}");
     let spoken = json(program.says(&["Say words"]).send().await.unwrap()).await;
     assert_eq!((content(&spoken).as_str(), spoken.get("silent")), ("Words.", None));
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn openais_own_client_talks_with_hob() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
-    house.model.reply(Reply::text("At **five**.")).reply(Reply::text("Plum cake.")).reply(Reply::text("A dot."));
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
+    hob.model.reply(Reply::text("At **five**.")).reply(Reply::text("Plum cake.")).reply(Reply::text("A dot."));
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python-clients/bin/python");
     assert!(python.exists(), "the clients are missing: run scripts/python-clients (it needs a network, once)");
     let mut command = Command::new(python);
@@ -120,46 +120,46 @@ async fn openais_own_client_talks_with_hob() {
     BadRequestError unsupported_parameter response_format
     AuthenticationError invalid_api_key None
     ");
-    assert_eq!(house.model.requests()[2].pictures().len(), 1);
-    house.nothing_refused();
+    assert_eq!(hob.model.requests()[2].pictures().len(), 1);
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn a_history_that_is_sent_again_is_not_heard_twice() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
-    house.model.reply(Reply::text("At five.")).reply(Reply::text("Plum cake.")).reply(Reply::text("At six."));
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
+    hob.model.reply(Reply::text("At five.")).reply(Reply::text("Plum cake.")).reply(Reply::text("At six."));
     assert_eq!(program.told(&["Tea?"]).await, "At five.");
     let second = program.says(&["Tea?", "At five.", "Cake?"]).send().await.unwrap();
     let session = second.headers()["x-hob-session"].to_str().unwrap().to_owned();
     assert_eq!(content(&json(second).await), "Plum cake.");
-    assert_eq!(said(&house, 1), ["Tea?", "At five.", "Cake?"]);
+    assert_eq!(said(&hob, 1), ["Tea?", "At five.", "Cake?"]);
     // Another conversation that begins with the same words knows nothing of the first, and each goes on by itself.
     assert_eq!(program.told(&["Tea?"]).await, "At six.");
-    assert_eq!(said(&house, 2), ["Tea?"]);
-    house.model.reply(Reply::text("No.")).reply(Reply::text("Yes."));
+    assert_eq!(said(&hob, 2), ["Tea?"]);
+    hob.model.reply(Reply::text("No.")).reply(Reply::text("Yes."));
     assert_eq!(program.told(&["Tea?", "At six.", "Sure?"]).await, "No.");
-    assert_eq!(said(&house, 3), ["Tea?", "At six.", "Sure?"]);
+    assert_eq!(said(&hob, 3), ["Tea?", "At six.", "Sure?"]);
     assert_eq!(program.told(&["Tea?", "At five.", "Cake?", "Plum cake.", "Sure?"]).await, "Yes.");
-    assert_eq!(said(&house, 4).len(), 5);
+    assert_eq!(said(&hob, 4).len(), 5);
     // Its name leads to it as well, here and on the page.
-    house.model.reply(Reply::text("It was tea."));
+    hob.model.reply(Reply::text("It was tea."));
     let named = program.says(&["What was it?"]).header("x-hob-session", &session);
     assert_eq!(content(&json(named.send().await.unwrap()).await), "It was tea.");
-    assert_eq!(said(&house, 5).len(), 7);
+    assert_eq!(said(&hob, 5).len(), 7);
     let timeline =
         json(program.ask(Method::GET, &format!("/api/chats/{session}/messages")).send().await.unwrap()).await;
     assert_eq!(timeline["messages"].as_array().unwrap().len(), 8);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn an_answer_comes_as_it_is_written() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
     let gate = Gate::default();
-    house.model.reply(Reply::call("current_time", "{}"));
-    house.model.reply(Script::default().text("Nearly ").gate(&gate).text("**noon**.").finish("stop").into());
+    hob.model.reply(Reply::call("current_time", "{}"));
+    hob.model.reply(Script::default().text("Nearly ").gate(&gate).text("**noon**.").finish("stop").into());
     let body = object!({ "model": "hob", "messages": messages(&["What time is it?"]), "stream": true,
         "stream_options": { "include_usage": true } });
     let response = program.asks(&body).send().await.unwrap();
@@ -184,19 +184,19 @@ async fn an_answer_comes_as_it_is_written() {
     let [end, usage] = &chunks[chunks.len() - 2..] else { panic!("{text}") };
     assert_eq!((&end["choices"][0]["finish_reason"], &end["usage"]), (&object!("stop"), &Value::Null));
     // Both calls of the model count, as the model itself has counted them.
-    let database = Database::of(&house).await;
+    let database = Database::of(&hob).await;
     let used = database.number("SELECT sum(input_tokens + output_tokens) FROM model_calls").await;
     assert_eq!((&usage["choices"], usage["usage"]["total_tokens"].as_i64()), (&object!([]), Some(used)));
     assert!(used > 0);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 /// What a query of the database gives.
 struct Database(sqlx::SqliteConnection);
 
 impl Database {
-    async fn of(house: &House) -> Self {
-        let url = format!("sqlite://{}?mode=ro", house.path("data/hob.db").display());
+    async fn of(hob: &TestHob) -> Self {
+        let url = format!("sqlite://{}?mode=ro", hob.path("data/hob.db").display());
         Self(<sqlx::SqliteConnection as sqlx::Connection>::connect(&url).await.unwrap())
     }
 
@@ -207,10 +207,10 @@ impl Database {
 
 #[tokio::test]
 async fn a_request_that_is_sent_again_is_answered_once() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
     let gate = Gate::default();
-    house.model.reply(Script::default().gate(&gate).text("Bob it is.").finish("stop").into());
+    hob.model.reply(Script::default().gate(&gate).text("Bob it is.").finish("stop").into());
     let again = || program.says(&["Pay Bob."]).header("idempotency-key", "k-1").send();
     let (first, second) = (tokio::spawn(again()), tokio::spawn(again()));
     gate.reached().await;
@@ -220,55 +220,55 @@ async fn a_request_that_is_sent_again_is_answered_once() {
     assert_eq!(json(again().await.unwrap()).await, first, "and later, too");
     // OpenAI's own clients have no name for a request, but say that they try again.
     let retry = program.says(&["Pay Ann."]).header("x-stainless-retry-count", "1");
-    house.model.reply(Reply::text("Ann it is."));
+    hob.model.reply(Reply::text("Ann it is."));
     assert_eq!(
         content(&json(retry.try_clone().unwrap().send().await.unwrap()).await),
         "Ann it is.",
         "it never arrived"
     );
     assert_eq!(content(&json(retry.send().await.unwrap()).await), "Ann it is.");
-    assert_eq!(house.model.requests().len(), 2);
-    house.model.reply(Reply::text("Once more."));
+    assert_eq!(hob.model.requests().len(), 2);
+    hob.model.reply(Reply::text("Once more."));
     assert_eq!(program.told(&["Pay Bob."]).await, "Once more.", "without a name it is another");
 }
 
 #[tokio::test]
 async fn a_named_request_stays_where_it_was_whatever_began_alike_since() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
-    house.model.reply(Reply::text("Hello!")).reply(Reply::text("Bob it is.")).reply(Reply::text("Hello!"));
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
+    hob.model.reply(Reply::text("Hello!")).reply(Reply::text("Bob it is.")).reply(Reply::text("Hello!"));
     assert_eq!(program.told(&["Hi"]).await, "Hello!");
     let pay = || program.says(&["Hi", "Hello!", "Pay Bob."]).header("idempotency-key", "k-1").send();
     let paid = json(pay().await.unwrap()).await;
     assert_eq!(content(&paid), "Bob it is.");
     assert_eq!(program.told(&["Hi"]).await, "Hello!", "another conversation");
     assert_eq!(json(pay().await.unwrap()).await, paid);
-    assert_eq!(house.model.requests().len(), 3, "nobody is paid twice");
+    assert_eq!(hob.model.requests().len(), 3, "nobody is paid twice");
 }
 
 #[tokio::test]
 async fn d6_an_approval_is_asked_in_words_and_answered_by_the_next_message() {
-    let mut house = house(PAYS).await;
-    let program = ApiClient::of(&mut house, &[]).await;
-    house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#)).reply(Reply::text("Paid."));
+    let mut hob = hob(PAYS).await;
+    let program = ApiClient::of(&mut hob, &[]).await;
+    hob.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#)).reply(Reply::text("Paid."));
     let asked = program.told(&["Pay Bob."]).await;
     assert!(asked.starts_with("May I do this?") && asked.contains("\n1. "), "{asked}");
     assert!(asked.ends_with("(Your next message answers this: the number, or the words.)"), "{asked}");
     assert_eq!(program.told(&["Pay Bob.", &asked, "1"]).await, "Paid.");
-    assert_eq!(house.lines("paid"), ["Bob"]);
+    assert_eq!(hob.lines("paid"), ["Bob"]);
     let help = program.told(&["Pay Bob.", &asked, "1", "Paid.", "/help"]).await;
     assert!(help.contains("/stop"), "{help}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn who_hangs_up_loses_nothing() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
+    let program = ApiClient::of(&mut hob, &[]).await;
     let mut listening = browser.listen("kitchen", None).await;
     let gate = Gate::default();
-    house.model.reply(Script::default().text("At ").gate(&gate).text("five.").finish("stop").into());
+    hob.model.reply(Script::default().text("At ").gate(&gate).text("five.").finish("stop").into());
     let body = object!({ "model": "hob", "messages": messages(&["Tea?"]), "stream": true });
     let request = program.asks(&body).header("x-hob-session", "kitchen").send();
     let response = request.await.unwrap();
@@ -276,44 +276,44 @@ async fn who_hangs_up_loses_nothing() {
     drop(response);
     gate.open();
     assert_eq!(listening.answer().await.data["text"], "At five.", "it stands on the page");
-    house.model.reply(Reply::text("I said five."));
+    hob.model.reply(Reply::text("I said five."));
     let next = program.says(&["What?"]).header("x-hob-session", "kitchen").send().await.unwrap();
     assert_eq!(content(&json(next).await), "I said five.");
-    assert_eq!(said(&house, 1), ["Tea?", "At five.", "What?"]);
+    assert_eq!(said(&hob, 1), ["Tea?", "At five.", "What?"]);
 }
 
 #[tokio::test]
 async fn a_restart_says_so_and_the_same_request_is_answered_after_it() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
     let gate = Gate::default();
-    house.model.reply(Script::default().text("At ").gate(&gate).text("five.").finish("stop").into());
+    hob.model.reply(Script::default().text("At ").gate(&gate).text("five.").finish("stop").into());
     let asked = program.says(&["Tea?"]).header("idempotency-key", "k-1");
     let waiting = tokio::spawn(asked.try_clone().unwrap().send());
     gate.reached().await;
-    house.hob().signal(rustix::process::Signal::TERM);
+    hob.process().signal(rustix::process::Signal::TERM);
     let response = waiting.await.unwrap().unwrap();
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
     let told: Value = response.json().await.unwrap();
     assert_eq!(told["error"]["code"], "stopping", "{told}");
     gate.open();
-    house.hob().ended().await;
-    house.hob = None;
-    house.model.otherwise(|_| Reply::text("At five."));
-    house.start().await;
-    let root = root(&mut house).await;
+    hob.process().ended().await;
+    hob.process = None;
+    hob.model.otherwise(|_| Reply::text("At five."));
+    hob.start().await;
+    let root = root(&mut hob).await;
     let program = ApiClient { browser: Browser::new(&root), ..program };
     let again = program.says(&["Tea?"]).header("idempotency-key", "k-1").send().await.unwrap();
     assert_eq!(content(&json(again).await), "At five.");
-    let database = Database::of(&house).await;
+    let database = Database::of(&hob).await;
     assert_eq!(database.number("SELECT count(*) FROM inbound").await, 1);
 }
 
 #[tokio::test]
 async fn n8_what_is_wrong_is_said_in_openais_way() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
-    let program = ApiClient::of(&mut house, &["--viewer"]).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
+    let program = ApiClient::of(&mut hob, &["--viewer"]).await;
     let body = object!({ "model": "hob", "messages": messages(&["Hi"]) });
     let error = async |request: RequestBuilder| {
         let response = request.send().await.unwrap();
@@ -337,11 +337,11 @@ async fn n8_what_is_wrong_is_said_in_openais_way() {
     assert_eq!(error(program.ask(Method::GET, post)).await, expected(405, "method_not_supported"));
     let foreign = program.asks(&body).header("host", "evil.example");
     assert_eq!(error(foreign).await, expected(403, "insufficient_permissions"));
-    let owner = hob(house.home.path(), &["web", "token", "add", "owner"]).output().await.unwrap();
+    let owner = hob_command(hob.home.path(), &["web", "token", "add", "owner"]).output().await.unwrap();
     let key = String::from_utf8(owner.stdout).unwrap().lines().next().unwrap().to_owned();
     let owner = ApiClient { key, ..program };
     assert_eq!(error(owner.ask(Method::POST, post).body("{")).await, expected(400, ""));
     let unnamed = owner.asks(&body).header("x-hob-session", "../x");
     assert_eq!(error(unnamed).await, expected(422, ""));
-    assert!(house.model.requests().is_empty());
+    assert!(hob.model.requests().is_empty());
 }

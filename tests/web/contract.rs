@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::Method;
 use tokio::process::Command;
 
-use crate::browser::house;
+use crate::browser::hob;
 use crate::compat::ApiClient;
 use hob_testkit::fake_model::Reply;
 
@@ -17,9 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 #[tokio::test]
 async fn n8_the_api_keeps_its_description() {
-    let mut house = house("").await;
-    house.model.otherwise(|_| Reply::text("Yes."));
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    hob.model.otherwise(|_| Reply::text("Yes."));
+    let program = ApiClient::of(&mut hob, &[]).await;
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools/bin/schemathesis");
     assert!(tool.exists(), "schemathesis is missing: scripts/test installs it (it needs a network, once)");
     let mut command = Command::new(tool);
@@ -33,7 +33,7 @@ async fn n8_the_api_keeps_its_description() {
     command.args(["--exclude-path-regex", "/events$", "--exclude-checks", "ignored_auth,positive_data_acceptance"]);
     command.args(["--phases", "examples,coverage,fuzzing", "--max-examples", "12", "--seed", "7", "--workers", "1"]);
     command.args(["--request-timeout", "10", "--no-color", "--generation-database", "none"]);
-    command.env_clear().current_dir(house.home.path()).kill_on_drop(true).stdin(Stdio::null());
+    command.env_clear().current_dir(hob.home.path()).kill_on_drop(true).stdin(Stdio::null());
     let ended = tokio::time::timeout(PATIENCE, command.output()).await;
     let output = ended.unwrap_or_else(|_| panic!("it still asks after {PATIENCE:?}")).unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -67,8 +67,8 @@ async fn satisfied(program: &str, arguments: &[&str], folder: &Path) {
 
 #[tokio::test]
 async fn n8_the_description_is_openapi_and_a_client_of_it_compiles() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
     let asked = program.ask(Method::GET, "/api/openapi.json").send().await.unwrap();
     let described = asked.error_for_status().unwrap().text().await.unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -81,5 +81,5 @@ async fn n8_the_description_is_openapi_and_a_client_of_it_compiles() {
     let strict = ["--strict", "--noEmit", "--skipLibCheck", "--target", "es2022", "--moduleResolution", "bundler"];
     let strict = [&strict[..], &["--module", "es2022", "client.ts"]].concat();
     satisfied("api/node_modules/.bin/tsc", &strict, folder.path()).await;
-    house.stop().await;
+    hob.stop().await;
 }

@@ -2,14 +2,14 @@
 
 use reqwest::{Method, StatusCode};
 
-use crate::browser::{Browser, house, printed_key, root};
+use crate::browser::{Browser, hob, printed_key, root};
 use hob_testkit::crowd::stays_seated;
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
 
 #[tokio::test]
 async fn n8_a_link_lets_one_browser_in_once() {
-    let mut house = house("").await;
-    let mut browser = Browser::new(&root(&mut house).await);
+    let mut hob = hob("").await;
+    let mut browser = Browser::new(&root(&mut hob).await);
     for path in ["/", "/chat/x"] {
         let turned = browser.bare(Method::GET, path).send().await.unwrap();
         assert_eq!(
@@ -24,37 +24,37 @@ async fn n8_a_link_lets_one_browser_in_once() {
         let refused = browser.bare(Method::GET, path).send().await.unwrap();
         assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
-    house.hob().until_log("`hob web` prints a link").await;
-    assert!(!house.hob().log().contains("/login#"), "whoever reads the log is not let in by it");
-    let key = printed_key(&mut house).await;
+    hob.process().until_log("`hob web` prints a link").await;
+    assert!(!hob.process().log().contains("/login#"), "whoever reads the log is not let in by it");
+    let key = printed_key(&mut hob).await;
     assert_eq!(browser.enter(&key).await, "/");
     assert_eq!(browser.get("/api/visit").await["role"], "owner");
     let mut second = Browser::new(&browser.root);
     assert_eq!(second.enter(&key).await, "/login?over", "it works once");
     assert!(second.cookie.is_none());
     // The visit outlives a crash, and ends when its browser says so.
-    house.restart().await;
-    browser.root = root(&mut house).await;
+    hob.restart().await;
+    browser.root = root(&mut hob).await;
     let visit = browser.ask(Method::GET, "/api/visit").send().await.unwrap();
     let cookie = visit.headers()["set-cookie"].to_str().unwrap().to_owned();
     assert!(cookie.starts_with(browser.cookie.as_deref().unwrap()), "{cookie}");
     assert!(cookie.contains("Max-Age=2592000"), "whoever comes again stays for longer: {cookie}");
-    assert!(!house.hob().log().contains("/login#"), "whoever is in needs no link");
+    assert!(!hob.process().log().contains("/login#"), "whoever is in needs no link");
     let mut listening = browser.listen("x", None).await;
     let left = browser.ask(Method::POST, "/logout").send().await.unwrap();
     assert_eq!(left.status(), StatusCode::NO_CONTENT);
     assert_eq!(browser.ask(Method::GET, "/api/visit").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
     within("end of what another tab hears", listening.ended()).await;
-    house.restart().await;
-    root(&mut house).await;
-    assert!(!house.hob().log().contains("/login#"), "an owner was here, and knows how to get in");
+    hob.restart().await;
+    root(&mut hob).await;
+    assert!(!hob.process().log().contains("/login#"), "an owner was here, and knows how to get in");
 }
 
 #[tokio::test]
 async fn n8_who_guesses_is_slowed_down_and_keeps_nobody_out() {
-    let mut house = house("").await;
-    let mut browser = Browser::new(&root(&mut house).await);
-    let key = printed_key(&mut house).await;
+    let mut hob = hob("").await;
+    let mut browser = Browser::new(&root(&mut hob).await);
+    let key = printed_key(&mut hob).await;
     let attempt = |body: String| {
         let form = ("content-type", "application/x-www-form-urlencoded");
         browser.ask(Method::POST, "/login").header(form.0, form.1).body(body).send()
@@ -74,9 +74,9 @@ async fn n8_who_guesses_is_slowed_down_and_keeps_nobody_out() {
 
 #[tokio::test]
 async fn who_has_logged_in_keeps_their_seat() {
-    let mut house = house("").await;
-    let root = root(&mut house).await;
-    let (address, form) = (root.trim_start_matches("http://"), format!("key={}", printed_key(&mut house).await));
+    let mut hob = hob("").await;
+    let root = root(&mut hob).await;
+    let (address, form) = (root.trim_start_matches("http://"), format!("key={}", printed_key(&mut hob).await));
     let head = format!("POST /login HTTP/1.1\r\nHost: {address}\r\nOrigin: {root}\r\nSec-Fetch-Site: same-origin");
     let kind = "Content-Type: application/x-www-form-urlencoded";
     let request = format!("{head}\r\n{kind}\r\nContent-Length: {}\r\n\r\n{form}", form.len());
@@ -85,8 +85,8 @@ async fn who_has_logged_in_keeps_their_seat() {
 
 #[tokio::test]
 async fn another_page_has_the_browser_do_nothing() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
     let cookie = browser.cookie.clone().unwrap();
     let body = || browser.form("x", "1", "Delete everything.", None);
     let own_host = browser.root.strip_prefix("http://").unwrap().to_owned();
@@ -113,12 +113,12 @@ async fn another_page_has_the_browser_do_nothing() {
 
 #[tokio::test]
 async fn n8_viewers_look_and_programs_show_keys() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
     let told = |arguments: &'static [&'static str]| {
-        let home = house.home.path().to_owned();
+        let home = hob.home.path().to_owned();
         async move {
-            let output = hob(&home, arguments).output().await.unwrap();
+            let output = hob_command(&home, arguments).output().await.unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             String::from_utf8(output.stdout).unwrap()
         }
@@ -142,8 +142,8 @@ async fn n8_viewers_look_and_programs_show_keys() {
 
 #[tokio::test]
 async fn n8_every_answer_forbids_what_the_page_does_not_need() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
     for path in ["/", "/login", "/app/main.js", "/app/hob.css", "/api/visit", "/api/nothing", "/api/openapi.json"] {
         let response = browser.ask(Method::GET, path).send().await.unwrap();
         let headers = response.headers();

@@ -13,10 +13,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 
 use hob_config::environment::Environment;
-use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_model::{Gate, ReceivedRequest, Reply, Script};
 use hob_testkit::fake_telegram::world::Post;
-use hob_testkit::house::{ADA, House};
-use hob_testkit::process::hob;
+use hob_testkit::process::hob_command;
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// How long one script may take; two of them may share a core.
 const PATIENCE: Duration = Duration::from_secs(170);
@@ -58,7 +58,7 @@ impl Gates {
     }
 
     /// What the model says: by what it was told.
-    fn answer(&self, asked: &Asked) -> Reply {
+    fn answer(&self, asked: &ReceivedRequest) -> Reply {
         let last = asked.last_text();
         if asked.last_role() == "tool" {
             return Reply::text(&format!("Done: {last}"));
@@ -94,7 +94,7 @@ impl Gates {
 
 /// A household whose page stays where it is when it is started again.
 struct Stage {
-    house: House,
+    hob: TestHob,
     gates: Gates,
     port: u16,
 }
@@ -102,11 +102,11 @@ struct Stage {
 impl Stage {
     async fn new() -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let house = House::running(&format!("[server]\nlisten = '127.0.0.1:{port}'\n{PAYS}")).await;
+        let hob = TestHob::running(&format!("[server]\nlisten = '127.0.0.1:{port}'\n{PAYS}")).await;
         let gates = Gates::default();
         let asked = gates.clone();
-        house.model.otherwise(move |request| asked.answer(request));
-        Self { house, gates, port }
+        hob.model.otherwise(move |request| asked.answer(request));
+        Self { hob, gates, port }
     }
 
     /// Runs a script to its end, and does what it asks for meanwhile.
@@ -123,7 +123,7 @@ impl Stage {
         command.arg(own.join("tests/web/e2e").join(script)).env_clear().kill_on_drop(true);
         command
             .env("PATH", Environment::of_process().get("PATH").unwrap_or_default())
-            .env("HOME", self.house.home.path());
+            .env("HOME", self.hob.home.path());
         command.env("E2E_TOOLS", &tools).env("E2E_CHROMIUM", chromium());
         command.env("E2E_VIEWS", views).env("E2E_ROOT", format!("http://127.0.0.1:{}", self.port));
         // The pictures in the documentation are made anew only when somebody wants them.
@@ -155,22 +155,22 @@ impl Stage {
     async fn act(&mut self, wanted: &str) -> String {
         match wanted.split_once(' ').unwrap_or((wanted, "")) {
             ("link", _) => {
-                let output = hob(self.house.home.path(), &["web"]).output().await.unwrap();
+                let output = hob_command(self.hob.home.path(), &["web"]).output().await.unwrap();
                 String::from_utf8(output.stdout).unwrap().lines().next().unwrap().to_owned()
             }
             ("open", name) => {
                 self.gates.of(name).open();
                 "open".to_owned()
             }
-            ("lines", file) => self.house.lines(file).join("|"),
+            ("lines", file) => self.hob.lines(file).join("|"),
             ("kill", _) => {
-                self.house.crash().await;
+                self.hob.crash().await;
                 "killed".to_owned()
             }
             ("start", _) => {
                 // From here on nothing holds the answer back.
                 self.gates.of("dies").open();
-                self.house.start().await;
+                self.hob.start().await;
                 "started".to_owned()
             }
             ("stranger", words) => self.stranger(&serde_json::from_str::<String>(words).unwrap()).await,
@@ -181,9 +181,9 @@ impl Stage {
     /// Somebody with such a name writes such words elsewhere.
     async fn stranger(&mut self, words: &str) -> String {
         let from = object!({ "id": ADA, "is_bot": false, "first_name": words });
-        let before = self.house.heard(ADA).len();
-        self.house.telegram.post(Post::new(ADA, ADA, words).with(object!({ "from": from })));
-        self.house.told(ADA, before + 1).await.len().to_string()
+        let before = self.hob.heard(ADA).len();
+        self.hob.telegram.post(Post::new(ADA, ADA, words).with(object!({ "from": from })));
+        self.hob.told(ADA, before + 1).await.len().to_string()
     }
 }
 

@@ -3,9 +3,9 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
 
-use crate::browser::{Browser, house, json};
+use crate::browser::{Browser, hob, json};
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::ADA;
+use hob_testkit::test_hob::ADA;
 
 /// The file that goes with the message that says this.
 fn file_of(timeline: &Value, text: &str) -> Value {
@@ -16,18 +16,18 @@ fn file_of(timeline: &Value, text: &str) -> Value {
 
 #[tokio::test]
 async fn n8_files_of_the_page_are_saved_and_those_of_others_are_not_there() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
     let mut listening = browser.listen("k", None).await;
-    house.model.reply(Reply::text("Thank you."));
+    hob.model.reply(Reply::text("Thank you."));
     let evil = "<script>alert(1)</script>";
     let sent = browser.form("k", "m1", "Look.", Some(("a<b>.html", evil)));
     json(sent.send().await.unwrap()).await;
     listening.answer().await;
     let write = object!({ "path": "plan.md", "content": "# Beds\n" }).to_string();
     let send = object!({ "path": "plan.md", "caption": "The plan" }).to_string();
-    house.model.reply(Reply::call("write_file", &write)).reply(Reply::call("send_file", &send));
-    house.model.reply(Reply::text("There it is."));
+    hob.model.reply(Reply::call("write_file", &write)).reply(Reply::call("send_file", &send));
+    hob.model.reply(Reply::text("There it is."));
     browser.say("k", "m2", "Write a plan.").await;
     listening.says("There it is.").await;
     let timeline = browser.get("/api/chats/k/messages").await;
@@ -47,9 +47,9 @@ async fn n8_files_of_the_page_are_saved_and_those_of_others_are_not_there() {
     assert_eq!(fetch(&went).await.unwrap().text().await.unwrap(), "# Beds\n");
 
     // What somebody sends elsewhere is not the page's.
-    house.model.reply(Reply::text("I have it."));
-    house.telegram.hand(ADA, "diary.txt", b"dear diary", "keep this");
-    house.told(ADA, 1).await;
+    hob.model.reply(Reply::text("I have it."));
+    hob.telegram.hand(ADA, "diary.txt", b"dear diary", "keep this");
+    hob.told(ADA, 1).await;
     let next = went["id"].as_i64().unwrap() + 1;
     for id in [next.to_string(), "999999".to_owned()] {
         let response = browser.ask(Method::GET, &format!("/api/files/{id}")).send().await.unwrap();
@@ -58,7 +58,7 @@ async fn n8_files_of_the_page_are_saved_and_those_of_others_are_not_there() {
     let nobody = browser.bare(Method::GET, &format!("/api/files/{}", came["id"])).send().await.unwrap();
     assert_eq!(nobody.status(), StatusCode::UNAUTHORIZED);
     // The record is there, the content is not any more.
-    std::fs::remove_dir_all(house.path("data/files")).unwrap();
+    std::fs::remove_dir_all(hob.path("data/files")).unwrap();
     assert_eq!(fetch(&came).await.unwrap().status(), StatusCode::NOT_FOUND);
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -7,11 +7,11 @@ use serde_json::{Value, json as object};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
 
-use crate::browser::house;
+use crate::browser::hob;
 use crate::compat::ApiClient;
 use hob_testkit::fake_model::{Reply, Script};
-use hob_testkit::house::House;
-use hob_testkit::process::{Hob, hob, within};
+use hob_testkit::process::{HobProcess, hob_command, within};
+use hob_testkit::test_hob::TestHob;
 
 /// A tool that is asked about.
 const PAYS: &str = r#"
@@ -74,15 +74,15 @@ fn words(answer: &Value) -> (String, bool) {
 
 #[tokio::test]
 async fn a_client_talks_with_hob_and_hears_what_comes() {
-    let mut house = house("").await;
-    let client = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    let client = ApiClient::of(&mut hob, &[]).await;
     let greeted = client.heard(&hello()).await.pop().unwrap();
     assert_eq!(
         (&greeted["result"]["serverInfo"]["name"], &greeted["result"]["protocolVersion"]),
         (&"hob".into(), &"2025-06-18".into())
     );
     assert_eq!(client.tools().await, ["ask", "recall", "remember_fact", "forget", "schedule"]);
-    house.model.reply(Script::default().text("At ").text("five.").finish("stop").into());
+    hob.model.reply(Script::default().text("At ").text("five.").finish("stop").into());
     let mut asked = call("ask", &object!({ "text": "When?" }));
     asked["params"]["_meta"] = object!({ "progressToken": "p" });
     let mut told = client.heard(&asked).await;
@@ -91,23 +91,23 @@ async fn a_client_talks_with_hob_and_hears_what_comes() {
     assert_eq!(pieces.concat(), "At five.");
     assert!(told.iter().all(|piece| piece["params"]["progressToken"] == "p"), "{told:?}");
     // It knows what was said before, and another conversation does not.
-    house.model.reply(Reply::text("At five, as I said.")).reply(Reply::text("What do you mean?"));
+    hob.model.reply(Reply::text("At five, as I said.")).reply(Reply::text("What do you mean?"));
     assert_eq!(client.called("ask", object!({ "text": "Again?" })).await.0, "At five, as I said.");
     let other = object!({ "text": "Again?", "conversation": "other" });
     assert_eq!(client.called("ask", other).await.0, "What do you mean?");
-    let requests = house.model.requests();
+    let requests = hob.model.requests();
     let knows = |at: usize| requests[at].body.to_string().contains("At five.");
     assert!(knows(1) && !knows(2));
     let wrong = client.called("ask", object!({ "text": "x", "conversation": "../other" })).await;
     assert!(wrong.1, "{wrong:?}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn a_client_commands_nothing_and_approves_nothing() {
-    let mut house = house(PAYS).await;
-    let client = ApiClient::of(&mut house, &[]).await;
-    house.model.reply(Reply::call("pay", "{}"));
+    let mut hob = hob(PAYS).await;
+    let client = ApiClient::of(&mut hob, &[]).await;
+    hob.model.reply(Reply::call("pay", "{}"));
     let (asked, failed) = client.called("ask", object!({ "text": "Pay Ben" })).await;
     assert!(
         asked.contains("pay") && asked.ends_with("(A person answers that, on Hob's page, at /chat/mcp-1. You cannot.)"),
@@ -121,17 +121,17 @@ async fn a_client_commands_nothing_and_approves_nothing() {
             "{told}"
         );
     }
-    assert_eq!(house.lines("paid"), Vec::<String>::new());
-    house.model.reply(Reply::text("That is a command."));
+    assert_eq!(hob.lines("paid"), Vec::<String>::new());
+    hob.model.reply(Reply::text("That is a command."));
     let told = client.called("ask", object!({ "text": "/forget everything yes", "conversation": "b" })).await;
     assert_eq!(told.0, "That is a command.", "it is a message like any other");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn a_client_keeps_and_finds_and_has_things_done_later() {
-    let mut house = house("[memory]\nextract = false\n").await;
-    let client = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("[memory]\nextract = false\n").await;
+    let client = ApiClient::of(&mut hob, &[]).await;
     let fact = object!({ "category": "home", "key": "door code", "value": "4711" });
     let kept = client.called("remember_fact", fact).await;
     assert_eq!(kept, ("Remembered: door code: 4711.".to_owned(), false));
@@ -151,13 +151,13 @@ async fn a_client_keeps_and_finds_and_has_things_done_later() {
     assert!(unknown["error"]["message"].as_str().unwrap().contains("no tool"), "{unknown}");
     let wrong = client.called("recall", object!({ "what": "facts" })).await;
     assert!(wrong.1 && wrong.0.contains("query"), "{wrong:?}");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn a_viewers_key_looks_and_others_are_nobody() {
-    let mut house = house("").await;
-    let client = ApiClient::of(&mut house, &["--viewer"]).await;
+    let mut hob = hob("").await;
+    let client = ApiClient::of(&mut hob, &["--viewer"]).await;
     assert_eq!(client.tools().await, ["recall"]);
     assert!(client.called("recall", object!({ "query": "x" })).await.0.starts_with("Nothing found."));
     assert!(!client.called("schedule", object!({ "action": "list" })).await.1);
@@ -175,23 +175,23 @@ async fn a_viewers_key_looks_and_others_are_nobody() {
     assert_eq!(status(client.mcp(&hello()).header("origin", own)).await, StatusCode::OK);
     assert_eq!(status(client.ask(Method::GET, "/mcp")).await, StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(status(client.mcp(&Value::from("x".repeat(5 << 20)))).await, StatusCode::PAYLOAD_TOO_LARGE);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 /// A client at this machine.
 struct LocalClient {
-    hob: Hob,
+    process: HobProcess,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl LocalClient {
-    fn start(house: &House) -> Self {
-        let mut command = hob(house.home.path(), &["mcp", "serve"]);
+    fn start(hob: &TestHob) -> Self {
+        let mut command = hob_command(hob.home.path(), &["mcp", "serve"]);
         command.stdin(Stdio::piped());
-        let mut hob = Hob::start(command);
-        let (stdin, lines) = (hob.stdin(), hob.stdout().lines());
-        Self { hob, stdin, lines }
+        let mut process = HobProcess::start(command);
+        let (stdin, lines) = (process.stdin(), process.stdout().lines());
+        Self { process, stdin, lines }
     }
 
     async fn told(&mut self, body: &Value) -> Value {
@@ -203,31 +203,31 @@ impl LocalClient {
 
 #[tokio::test]
 async fn whoever_is_at_this_machine_has_a_client_over_standard_input() {
-    let mut house = House::with(PAYS).await;
-    let refused = within("end of hob", hob(house.home.path(), &["mcp", "serve"]).output()).await.unwrap();
+    let mut hob = TestHob::with(PAYS).await;
+    let refused = within("end of hob", hob_command(hob.home.path(), &["mcp", "serve"]).output()).await.unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("Hob is not running"), "{refused:?}");
-    house.start().await;
-    let mut client = LocalClient::start(&house);
+    hob.start().await;
+    let mut client = LocalClient::start(&hob);
     assert_eq!(client.told(&hello()).await["result"]["serverInfo"]["name"], "hob");
     let initialized = object!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     client.stdin.write_all(format!("{initialized}\n").as_bytes()).await.unwrap();
-    house.model.reply(Reply::text("At five."));
+    hob.model.reply(Reply::text("At five."));
     assert_eq!(words(&client.told(&call("ask", &object!({ "text": "When?" }))).await).0, "At five.");
-    house.model.reply(Reply::call("pay", "{}")).reply(Reply::text("Paid."));
+    hob.model.reply(Reply::call("pay", "{}")).reply(Reply::text("Paid."));
     let asked = words(&client.told(&call("ask", &object!({ "text": "Pay" }))).await).0;
     assert!(asked.ends_with("(A person answers that, in `hob chat`. You cannot.)"), "{asked}");
     let again = words(&client.told(&call("ask", &object!({ "text": "1" }))).await);
-    assert!(again.1 && house.lines("paid").is_empty(), "{again:?}");
-    let mut person = Hob::start({
-        let mut command = hob(house.home.path(), &["chat"]);
+    assert!(again.1 && hob.lines("paid").is_empty(), "{again:?}");
+    let mut person = HobProcess::start({
+        let mut command = hob_command(hob.home.path(), &["chat"]);
         command.stdin(Stdio::piped());
         command
     });
     let (mut types, mut shown) = (person.stdin(), person.stdout().lines());
     types.write_all(b"1\n").await.unwrap();
     while within("line in a window", shown.next_line()).await.unwrap().unwrap() != "Paid." {}
-    assert_eq!(house.lines("paid"), ["paid"]);
+    assert_eq!(hob.lines("paid"), ["paid"]);
     drop(client.stdin);
-    assert!(client.hob.ended().await.success());
-    house.nothing_refused();
+    assert!(client.process.ended().await.success());
+    hob.nothing_refused();
 }

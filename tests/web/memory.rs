@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
 
-use crate::browser::{Browser, house, json};
+use crate::browser::{Browser, hob, json};
 use hob_testkit::fake_embeddings::embeddings;
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House, OWNER};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::{ADA, OWNER, TestHob};
 
 /// Runs `hob …` beside the daemon; it must succeed.
-async fn told(house: &House, arguments: &[&str]) -> String {
-    let output = hob(house.home.path(), arguments).output().await.unwrap();
+async fn told(hob: &TestHob, arguments: &[&str]) -> String {
+    let output = hob_command(hob.home.path(), arguments).output().await.unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// Says something on the page, and waits for its answer; gives the answer's run.
-async fn asked(browser: &Browser, house: &House, said: (&str, &str), reply: Reply) -> i64 {
-    house.model.reply(reply);
+async fn asked(browser: &Browser, hob: &TestHob, said: (&str, &str), reply: Reply) -> i64 {
+    hob.model.reply(reply);
     asked_in("k", browser, said.0, said.1).await
 }
 
@@ -34,14 +34,14 @@ async fn asked_in(key: &str, browser: &Browser, id: &str, text: &str) -> i64 {
 }
 
 /// A fact is told, and one thing more; gives the page.
-async fn remembering(house: &mut House) -> Browser {
-    let browser = Browser::entered(house).await;
-    house.model.reply(Reply::call(
+async fn remembering(hob: &mut TestHob) -> Browser {
+    let browser = Browser::entered(hob).await;
+    hob.model.reply(Reply::call(
         "remember_fact",
         r#"{"category": "family", "key": "sister", "value": "lives in Zanzibar"}"#,
     ));
-    asked(&browser, house, ("m1", "Remember: my sister lives in Zanzibar."), Reply::text("I will.")).await;
-    asked(&browser, house, ("m2", "The bins go out on Tuesday."), Reply::text("I see.")).await;
+    asked(&browser, hob, ("m1", "Remember: my sister lives in Zanzibar."), Reply::text("I will.")).await;
+    asked(&browser, hob, ("m2", "The bins go out on Tuesday."), Reply::text("I see.")).await;
     browser
 }
 
@@ -70,8 +70,8 @@ fn lines(count: usize) -> String {
 
 #[tokio::test]
 async fn n8_a_search_tells_what_each_leg_says_and_a_fact_cites_its_message() {
-    let mut house = house("").await;
-    let browser = remembering(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = remembering(&mut hob).await;
     let found = browser.get("/api/memory/search?text=where%20in%20Zanzibar%20does%20my%20sister%20live").await;
     assert_eq!(found["how"], "by words alone");
     let first = &found["said"][0];
@@ -106,10 +106,10 @@ async fn n8_a_search_tells_what_each_leg_says_and_a_fact_cites_its_message() {
 
 #[tokio::test]
 async fn n8_why_is_told_for_any_answer_and_a_pin_is_always_recalled() {
-    let mut house = house("").await;
-    let browser = remembering(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = remembering(&mut hob).await;
     browser.say("k", "m3", "/new").await;
-    let first = asked(&browser, &house, ("m4", "In which place does my sister live?"), Reply::text("Zanzibar.")).await;
+    let first = asked(&browser, &hob, ("m4", "In which place does my sister live?"), Reply::text("Zanzibar.")).await;
     let why = browser.get(&format!("/api/memory/why/{first}")).await;
     assert_eq!(
         (&why["asked"], &why["answer"]),
@@ -131,7 +131,7 @@ async fn n8_why_is_told_for_any_answer_and_a_pin_is_always_recalled() {
     let pin = browser.ask(Method::PUT, &format!("/api/memory/items/{bins}/pin")).json(&object!({ "pinned": true }));
     assert_eq!(pin.send().await.unwrap().status(), StatusCode::NO_CONTENT);
     // Where it was shown just now, it rests.
-    house.model.reply(Reply::text("There."));
+    hob.model.reply(Reply::text("There."));
     let second = asked_in("elsewhere", &browser, "m5", "And where is she at home?").await;
     let why = browser.get(&format!("/api/memory/why/{second}")).await;
     let reasons = why["recalled"].as_array().unwrap();
@@ -150,8 +150,8 @@ async fn n8_why_is_told_for_any_answer_and_a_pin_is_always_recalled() {
 
 #[tokio::test]
 async fn n8_what_is_forgotten_on_the_page_leaves_no_byte() {
-    let mut house = house("").await;
-    let browser = remembering(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = remembering(&mut hob).await;
     let memory = browser.get("/api/memory/search?text=zanzibar").await["said"][0]["item"]["id"].clone();
     let path = format!("/api/memory/items/{}", memory.as_str().unwrap());
     let gone = json(browser.ask(Method::DELETE, &path).send().await.unwrap()).await;
@@ -161,19 +161,19 @@ async fn n8_what_is_forgotten_on_the_page_leaves_no_byte() {
     assert_eq!(status(&browser, Method::DELETE, &path).await, StatusCode::NOT_FOUND);
     let found = browser.get("/api/memory/search?text=zanzibar").await;
     assert!(found["said"].as_array().unwrap().is_empty() && found["facts"].as_array().unwrap().is_empty(), "{found}");
-    asked(&browser, &house, ("m7", "What did I say?"), Reply::text("That I may not say.")).await;
-    let last = house.model.requests().pop().unwrap().body.to_string().to_lowercase();
+    asked(&browser, &hob, ("m7", "What did I say?"), Reply::text("That I may not say.")).await;
+    let last = hob.model.requests().pop().unwrap().body.to_string().to_lowercase();
     assert!(last.contains("[forgotten]") && !last.contains("zanzibar"), "{last}");
-    house.stop().await;
-    let bytes = std::fs::read(house.path("data/hob.db")).unwrap().to_ascii_lowercase();
+    hob.stop().await;
+    let bytes = std::fs::read(hob.path("data/hob.db")).unwrap().to_ascii_lowercase();
     assert!(!bytes.windows(8).any(|window| window == b"zanzibar"), "the word is still in the file");
 }
 
 #[tokio::test]
 async fn n8_everything_of_somebody_goes_and_what_is_others_stays() {
-    let mut house = house("").await;
-    let browser = remembering(&mut house).await;
-    house.ask(ADA, "I collect stamps from Peru", Reply::text("How nice.")).await;
+    let mut hob = hob("").await;
+    let browser = remembering(&mut hob).await;
+    hob.ask(ADA, "I collect stamps from Peru", Reply::text("How nice.")).await;
     let scopes = browser.get("/api/memory").await["scopes"].as_array().unwrap().clone();
     let own = scopes.iter().find(|of| of["facts"] == 1).unwrap();
     let (scope, said) = (own["scope"].as_str().unwrap(), own["said"].as_i64().unwrap());
@@ -186,17 +186,17 @@ async fn n8_everything_of_somebody_goes_and_what_is_others_stays() {
     assert_eq!(gone, object!({ "said": 2, "facts": 1, "people": 0 }));
     assert_eq!(texts(&browser.get("/api/memory/items").await["items"]), ["I collect stamps from Peru"]);
     assert!(texts(&browser.get("/api/memory/items?kind=facts").await["items"]).is_empty());
-    house.stop().await;
-    let bytes = std::fs::read(house.path("data/hob.db")).unwrap().to_ascii_lowercase();
+    hob.stop().await;
+    let bytes = std::fs::read(hob.path("data/hob.db")).unwrap().to_ascii_lowercase();
     assert!(!bytes.windows(8).any(|window| window == b"zanzibar"), "the word is still in the file");
 }
 
 #[tokio::test]
 async fn n8_lists_go_on_by_key_and_the_export_is_the_command_lines() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
-    std::fs::write(house.path("in.jsonl"), lines(120)).unwrap();
-    told(&house, &["memory", "import", house.path("in.jsonl").to_str().unwrap()]).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
+    std::fs::write(hob.path("in.jsonl"), lines(120)).unwrap();
+    told(&hob, &["memory", "import", hob.path("in.jsonl").to_str().unwrap()]).await;
     for kind in ["said", "facts"] {
         let (mut seen, mut pages, mut next) = (Vec::new(), 0, String::new());
         loop {
@@ -217,21 +217,21 @@ async fn n8_lists_go_on_by_key_and_the_export_is_the_command_lines() {
     assert!(name.starts_with("attachment; filename=\"hob-memory-"), "{name}");
     let text = export.text().await.unwrap();
     assert_eq!(text.lines().count(), 240);
-    assert_eq!(text, told(&house, &["memory", "export"]).await);
+    assert_eq!(text, told(&hob, &["memory", "export"]).await);
 }
 
 #[tokio::test]
 async fn n8_people_are_shown_with_what_is_kept_and_forgotten() {
-    let mut house = house("").await;
-    let browser = remembering(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = remembering(&mut hob).await;
     let emma = object!({ "kind": "person", "scope": "house", "name": "Emma <b>", "relation": "plumber", "birthday": "--05-03",
         "identities": [{ "kind": "email", "value": "emma@example.org" }],
         "known_since": "2024-05-03T10:00:00Z", "changed_at": "2024-05-03T10:00:00Z" });
     let known = object!({ "kind": "fact", "scope": "house", "category": "people", "key": "van", "value": "is green",
         "about": "Emma <b>", "speaker": "Ada", "source": "told", "confidence": 1.0, "importance": 0.5,
         "known_since": "2024-05-03T10:00:00Z" });
-    std::fs::write(house.path("in.jsonl"), format!("{emma}\n{known}\n")).unwrap();
-    told(&house, &["memory", "import", house.path("in.jsonl").to_str().unwrap()]).await;
+    std::fs::write(hob.path("in.jsonl"), format!("{emma}\n{known}\n")).unwrap();
+    told(&hob, &["memory", "import", hob.path("in.jsonl").to_str().unwrap()]).await;
     let users = browser.get("/api/memory/users").await;
     let owner = &users["users"][0];
     assert_eq!((&owner["role"], &owner["said"], &owner["facts"]), (&object!("owner"), &object!(2), &object!(1)));
@@ -253,9 +253,9 @@ async fn n8_people_are_shown_with_what_is_kept_and_forgotten() {
 
 #[tokio::test]
 async fn n8_viewers_of_memory_change_nothing_and_strangers_see_nothing() {
-    let mut house = house("").await;
-    let browser = remembering(&mut house).await;
-    let link = told(&house, &["web", "--viewer"]).await;
+    let mut hob = hob("").await;
+    let browser = remembering(&mut hob).await;
+    let link = told(&hob, &["web", "--viewer"]).await;
     let mut viewer = Browser::new(&browser.root);
     viewer.enter(link.split('#').nth(1).unwrap().split_whitespace().next().unwrap()).await;
     let looks = [
@@ -287,36 +287,36 @@ async fn n8_viewers_of_memory_change_nothing_and_strangers_see_nothing() {
     let both: BTreeSet<String> =
         texts(&browser.get("/api/memory/items").await["items"]).into_iter().map(str::to_owned).collect();
     assert_eq!(both.len(), 2, "all of it is still there");
-    house.stop().await;
-    let pinned: i64 = house.value("SELECT count(*) FROM memories WHERE pinned = 1").await;
+    hob.stop().await;
+    let pinned: i64 = hob.value("SELECT count(*) FROM memories WHERE pinned = 1").await;
     assert_eq!(pinned, 0);
 }
 
 /// How many vectors were asked for on the bill of whoever writes on the page.
-async fn vectors_of_the_page(house: &House) -> i64 {
+async fn vectors_of_the_page(hob: &TestHob) -> i64 {
     let calls = "SELECT coalesce(sum(calls), 0) FROM spend WHERE model = 'embedding/m'
                  AND user_id IN (SELECT user_id FROM identities WHERE channel = 'web')";
-    house.value(calls).await
+    hob.value(calls).await
 }
 
 #[tokio::test]
 async fn c2_what_is_looked_for_on_the_page_is_on_the_bill_of_who_looks() {
     let base_url = embeddings().await;
     let server = format!("[memory.embedding]\nkind = 'openai_compatible'\nmodel = 'm'\nbase_url = '{base_url}'");
-    let mut house = house(&server).await;
+    let mut hob = hob(&server).await;
     // With whom the house's bill is.
-    house.ask(OWNER, "Hello", Reply::text("Hello.")).await;
-    let browser = Browser::entered(&mut house).await;
-    asked(&browser, &house, ("m1", "The bins go out on Tuesday."), Reply::text("I see.")).await;
+    hob.ask(OWNER, "Hello", Reply::text("Hello.")).await;
+    let browser = Browser::entered(&mut hob).await;
+    asked(&browser, &hob, ("m1", "The bins go out on Tuesday."), Reply::text("I see.")).await;
     let find = async |text: &str| {
         browser.get(&format!("/api/memory/search?text={text}")).await["how"] == "by words and by meaning"
     };
     within("vectors", async { while !find("bins").await {} }).await;
-    let before = vectors_of_the_page(&house).await;
+    let before = vectors_of_the_page(&hob).await;
     for text in ["tuesday", "rubbish", "street"] {
         assert!(find(text).await);
     }
-    let calls = vectors_of_the_page(&house).await - before;
+    let calls = vectors_of_the_page(&hob).await - before;
     assert!(calls >= 3, "{calls}: her message's own vector is one at most");
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -3,11 +3,11 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
 
-use crate::browser::{Browser, house, json};
+use crate::browser::{Browser, hob, json};
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_telegram::{FakeTelegram, Fault};
-use hob_testkit::house::{ADA, House, PAYS};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::{ADA, PAYS, TestHob};
 
 const ROOM: &str = "/api/operations";
 
@@ -42,17 +42,17 @@ fn rows<'a>(told: &'a Value, name: &str) -> &'a Vec<Value> {
     told[name].as_array().unwrap()
 }
 
-async fn entered(more: &str) -> (House, Browser) {
-    let mut house = house(more).await;
-    let browser = Browser::entered(&mut house).await;
-    (house, browser)
+async fn entered(more: &str) -> (TestHob, Browser) {
+    let mut hob = hob(more).await;
+    let browser = Browser::entered(&mut hob).await;
+    (hob, browser)
 }
 
 #[tokio::test]
 async fn n11_the_page_tells_how_the_house_fares() {
-    let (mut house, browser) = entered("").await;
-    assert_eq!(house.ask(ADA, "Hi", Reply::text("Hello.")).await, "Hello.");
-    house.recorded(1).await;
+    let (mut hob, browser) = entered("").await;
+    assert_eq!(hob.ask(ADA, "Hi", Reply::text("Hello.")).await, "Hello.");
+    hob.recorded(1).await;
     let all = browser.until("", |all| all["status"]["books"]["today"]["calls"] == 1).await;
     let channels = rows(&all["status"], "channels");
     let telegram = channels.iter().find(|one| one["channel"] == "telegram").unwrap();
@@ -82,8 +82,8 @@ async fn n11_the_page_tells_how_the_house_fares() {
 async fn n16_an_owner_says_on_the_page_what_a_servers_tools_do() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/hostile_mcp.py");
     let server = format!("[mcp.s]\nsandbox = false\ncommand = ['python3', '{script}', '$HOME']\n");
-    let (mut house, browser) = entered(&server).await;
-    house.hob().until_log("mcp.listed").await;
+    let (mut hob, browser) = entered(&server).await;
+    hob.process().until_log("mcp.listed").await;
     let echo = |told: &Value| rows(told, "tools").iter().find(|tool| tool["name"] == "echo").unwrap()["class"].clone();
     assert_eq!(echo(&browser.operations("/servers/s/tools").await), Value::Null);
     let say = |class: &str| Some(object!({ "tools": { "echo": class } }));
@@ -101,8 +101,8 @@ async fn n16_an_owner_says_on_the_page_what_a_servers_tools_do() {
 
 #[tokio::test]
 async fn what_it_cost_is_drawn_in_both_themes() {
-    let (house, browser) = entered("").await;
-    house.ask(ADA, "Hi", Reply::text("Hello.")).await;
+    let (hob, browser) = entered("").await;
+    hob.ask(ADA, "Hi", Reply::text("Hello.")).await;
     browser.until("/costs", |costs| !rows(costs, "days").is_empty()).await;
     for (theme, other, what) in [("light", "#FDBA74", "tokens"), ("dark", "#C2410C", "cost")] {
         let path = format!("{ROOM}/costs.svg?days=7&what={what}&theme={theme}");
@@ -115,21 +115,21 @@ async fn what_it_cost_is_drawn_in_both_themes() {
 
 #[tokio::test]
 async fn whoever_reads_the_log_finds_no_way_in() {
-    let (mut house, browser) = entered("[telegram]\nowner_user_ids = []\nallowed_user_ids = [7]").await;
-    house.hob().until_log("to become its owner").await;
-    let shown = hob(house.home.path(), &["pair"]).output().await.unwrap();
+    let (mut hob, browser) = entered("[telegram]\nowner_user_ids = []\nallowed_user_ids = [7]").await;
+    hob.process().until_log("to become its owner").await;
+    let shown = hob_command(hob.home.path(), &["pair"]).output().await.unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     let code = shown.split("/pair ").nth(1).unwrap().split('`').next().unwrap();
     let told = browser.operations("/log").await.to_string();
     assert!(told.contains("to become its owner"), "{told}");
-    for log in [told, house.hob().log()] {
+    for log in [told, hob.process().log()] {
         assert!(!log.contains(code) && !log.contains(&code.replace('-', "")) && !log.contains("/login#"), "{log}");
     }
 }
 
 #[tokio::test]
 async fn n11_the_log_is_told_from_a_line_on_and_without_secrets() {
-    let (house, browser) = entered("").await;
+    let (hob, browser) = entered("").await;
     let all = browser.operations("/log").await;
     let lines = rows(&all, "lines");
     assert!(lines.iter().any(|line| line["text"].as_str().unwrap().contains("server.listening")), "{all}");
@@ -137,8 +137,8 @@ async fn n11_the_log_is_told_from_a_line_on_and_without_secrets() {
     assert!(!all.to_string().contains(FakeTelegram::TOKEN), "{all}");
     assert!(!all.to_string().contains("/login#"), "nobody who looks is let in by it: {all}");
     let last = all["last"].as_u64().unwrap();
-    house.telegram.fault("sendMessage", Fault::Server(500));
-    house.ask(ADA, "Hi", Reply::text("Hello.")).await;
+    hob.telegram.fault("sendMessage", Fault::Server(500));
+    hob.ask(ADA, "Hi", Reply::text("Hello.")).await;
     let wanted = format!("/log?level=warn&after={last}");
     let more = browser.until(&wanted, |more| !rows(more, "lines").is_empty()).await;
     let found = rows(&more, "lines");
@@ -151,12 +151,12 @@ async fn n11_the_log_is_told_from_a_line_on_and_without_secrets() {
 
 #[tokio::test]
 async fn n5_what_waits_anywhere_is_seen_and_ended() {
-    let (house, browser) = entered("").await;
+    let (hob, browser) = entered("").await;
     let gate = Gate::default();
-    house.model.reply(Script::default().text("Fir").gate(&gate).text("st.").finish("stop").into());
-    house.say(ADA, "One");
-    house.asked(1).await;
-    house.say(ADA, "Two <b>");
+    hob.model.reply(Script::default().text("Fir").gate(&gate).text("st.").finish("stop").into());
+    hob.say(ADA, "One");
+    hob.asked(1).await;
+    hob.say(ADA, "Two <b>");
     let told = browser.until("/queue", |told| rows(told, "runs").len() == 2).await;
     let runs = rows(&told, "runs");
     assert_eq!((&runs[0]["state"], &runs[1]["state"]), (&object!("running"), &object!("queued")));
@@ -169,41 +169,41 @@ async fn n5_what_waits_anywhere_is_seen_and_ended() {
     assert_eq!(end(first).await, StatusCode::NO_CONTENT);
     browser.until("/queue", |told| rows(told, "runs").is_empty()).await;
     gate.open();
-    assert_eq!(house.model.requests().len(), 1, "what was taken back was never asked");
+    assert_eq!(hob.model.requests().len(), 1, "what was taken back was never asked");
     assert_eq!(browser.order(Method::GET, "/queue?after=x", None).await.0, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
 #[tokio::test]
 async fn what_was_given_up_is_said_after_all() {
-    let (house, browser) = entered("[delivery]\nstream = false").await;
-    house.telegram.fault("sendMessage", Fault::Blocked);
-    house.model.reply(Reply::text("Hello."));
-    house.say(ADA, "Hi");
+    let (hob, browser) = entered("[delivery]\nstream = false").await;
+    hob.telegram.fault("sendMessage", Fault::Blocked);
+    hob.model.reply(Reply::text("Hello."));
+    hob.say(ADA, "Hi");
     let gone = browser.until("/outbox/given-up", |gone| !rows(gone, "chunks").is_empty()).await;
     let chunk = &rows(&gone, "chunks")[0];
     assert_eq!((&chunk["state"], &chunk["text"]), (&object!("failed"), &object!("Hello.")), "{chunk}");
     assert!(chunk["error"].is_string() && chunk["next_at"].is_null(), "{chunk}");
     let retry = format!("/outbox/{}/retry", chunk["id"]);
     assert_eq!(browser.order(Method::POST, &retry, None).await.0, StatusCode::NO_CONTENT);
-    assert_eq!(house.told(ADA, 1).await, ["Hello."]);
+    assert_eq!(hob.told(ADA, 1).await, ["Hello."]);
     browser.until("/outbox/given-up", |gone| rows(gone, "chunks").is_empty()).await;
     let (status, why) = browser.order(Method::POST, &retry, None).await;
     assert!(status == StatusCode::CONFLICT || status == StatusCode::NO_CONTENT, "{why}");
     assert_eq!(browser.order(Method::POST, "/outbox/999/retry", None).await.0, StatusCode::NOT_FOUND);
-    assert_eq!(house.heard(ADA), ["Hello."], "it is said once");
+    assert_eq!(hob.heard(ADA), ["Hello."], "it is said once");
 }
 
 #[tokio::test]
 async fn what_waits_to_be_said_is_hurried_or_given_up() {
-    let (house, browser) = entered("[delivery]\nstream = false").await;
-    house.telegram.faults("sendMessage", Fault::Flood(600), 2);
+    let (hob, browser) = entered("[delivery]\nstream = false").await;
+    hob.telegram.faults("sendMessage", Fault::Flood(600), 2);
     let tried = async |times: u64| {
         let is_back = |one: &Value| one["attempts"] == times && one["state"] == "pending";
         let open = browser.until("/outbox", |open| rows(open, "chunks").iter().any(is_back)).await;
         rows(&open, "chunks")[0].clone()
     };
-    house.model.reply(Reply::text("Hello."));
-    house.say(ADA, "Hi");
+    hob.model.reply(Reply::text("Hello."));
+    hob.say(ADA, "Hi");
     let chunk = tried(1).await;
     assert!(chunk["next_at"].is_i64(), "{chunk}");
     let order = async |what: &str, id: &Value| browser.order(Method::POST, &format!("/outbox/{id}/{what}"), None).await;
@@ -213,12 +213,12 @@ async fn what_waits_to_be_said_is_hurried_or_given_up() {
     let gone = browser.operations("/outbox/given-up").await;
     assert_eq!(rows(&gone, "chunks")[0]["state"], "abandoned", "{gone}");
     // What comes after it is not held up.
-    assert_eq!(house.ask(ADA, "Are you there?", Reply::text("Yes.")).await, "Yes.");
+    assert_eq!(hob.ask(ADA, "Are you there?", Reply::text("Yes.")).await, "Yes.");
 }
 
 #[tokio::test]
 async fn n13_what_is_to_be_done_later_is_made_changed_and_taken_away() {
-    let (house, browser) = entered("").await;
+    let (hob, browser) = entered("").await;
     let mut listening = browser.listen("kitchen", None).await;
     let new = |when: &str| object!({ "when": when, "task": "Water the plants.", "chat": "kitchen" });
     let (status, why) = browser.order(Method::POST, "/schedules", Some(new("whenever"))).await;
@@ -241,7 +241,7 @@ async fn n13_what_is_to_be_done_later_is_made_changed_and_taken_away() {
     };
     assert_eq!(change("pause").await["state"], "paused");
     assert_eq!(change("resume").await["state"], "active");
-    house.model.reply(Reply::text("They are watered."));
+    hob.model.reply(Reply::text("They are watered."));
     change("run").await;
     assert_eq!(listening.answer().await.data["text"], "They are watered.");
     let done = |told: &Value| told["schedules"][0]["came"][0]["state"] == "done";
@@ -252,17 +252,17 @@ async fn n13_what_is_to_be_done_later_is_made_changed_and_taken_away() {
     assert_eq!(remove().await.0, StatusCode::NO_CONTENT);
     assert_eq!(remove().await.0, StatusCode::NOT_FOUND);
     assert!(rows(&browser.operations("/schedules").await, "schedules").is_empty());
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn d6_what_is_allowed_for_good_is_listed_and_taken_back() {
-    let (house, browser) = entered(PAYS).await;
-    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#)).reply(Reply::text("Paid."));
-    house.say(ADA, "Pay Ben");
-    house.told(ADA, 1).await;
-    house.say(ADA, "always");
-    assert_eq!(house.told(ADA, 2).await[1], "Paid.");
+    let (hob, browser) = entered(PAYS).await;
+    hob.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#)).reply(Reply::text("Paid."));
+    hob.say(ADA, "Pay Ben");
+    hob.told(ADA, 1).await;
+    hob.say(ADA, "always");
+    assert_eq!(hob.told(ADA, 2).await[1], "Paid.");
     let grants = browser.operations("/grants").await;
     let grant = &rows(&grants, "grants")[0];
     assert_eq!((&grant["tool"], &grant["user"]), (&object!("pay to=\"Ben\""), &object!("Person 7")), "{grant}");
@@ -270,22 +270,22 @@ async fn d6_what_is_allowed_for_good_is_listed_and_taken_back() {
     assert_eq!(browser.order(Method::DELETE, &revoke, None).await.0, StatusCode::NO_CONTENT);
     assert_eq!(browser.order(Method::DELETE, &revoke, None).await.0, StatusCode::NOT_FOUND);
     assert!(rows(&browser.operations("/grants").await, "grants").is_empty());
-    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
-    house.say(ADA, "Pay Ben again");
-    assert!(house.told(ADA, 3).await[2].starts_with("May I do this?"));
-    assert_eq!(house.lines("paid"), ["Ben"]);
+    hob.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    hob.say(ADA, "Pay Ben again");
+    assert!(hob.told(ADA, 3).await[2].starts_with("May I do this?"));
+    assert_eq!(hob.lines("paid"), ["Ben"]);
 }
 
 #[tokio::test]
 async fn n7_a_broken_config_is_seen_and_a_good_one_put_back() {
-    let (mut house, browser) = entered("").await;
-    house.ask(ADA, "Hi", Reply::text("Hello.")).await;
-    house.hob().until_log("config.kept").await;
+    let (mut hob, browser) = entered("").await;
+    hob.ask(ADA, "Hi", Reply::text("Hello.")).await;
+    hob.process().until_log("config.kept").await;
     let good = browser.operations("/config").await;
     assert_eq!((&good["refused"], &good["not_running"]), (&Value::Null, &object!([])), "{good}");
     let print = good["good"][0]["print"].clone();
     assert_eq!((&good["good"][0]["runs"], &good["good"][0]["on_disk"]), (&object!(true), &object!(true)));
-    let file = house.path("config.toml");
+    let file = hob.path("config.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     let broken = format!("{text}\n[agent.nonsense]\nx = 1\n[provider.extra]\nkey = 'sk-hidden-1234567890'\n");
     std::fs::write(&file, broken).unwrap();
@@ -315,8 +315,8 @@ async fn n7_a_broken_config_is_seen_and_a_good_one_put_back() {
 
 #[tokio::test]
 async fn c5_viewers_see_the_house_and_change_nothing_of_it() {
-    let (house, browser) = entered("").await;
-    let output = hob(house.home.path(), &["web", "--viewer"]).output().await.unwrap();
+    let (hob, browser) = entered("").await;
+    let output = hob_command(hob.home.path(), &["web", "--viewer"]).output().await.unwrap();
     let link = String::from_utf8(output.stdout).unwrap();
     let mut viewer = Browser::new(&browser.root);
     viewer.enter(link.split('#').nth(1).unwrap().split_whitespace().next().unwrap()).await;

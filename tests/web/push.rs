@@ -19,11 +19,11 @@ use ring::signature::{self, ECDSA_P256_SHA256_FIXED};
 use serde_json::{Value, json as object};
 use tokio::sync::mpsc;
 
-use crate::browser::{Browser, house};
+use crate::browser::{Browser, hob};
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{House, PAYS};
 use hob_testkit::process::within;
 use hob_testkit::served::Served;
+use hob_testkit::test_hob::{PAYS, TestHob};
 
 /// What a push service was sent.
 struct Post {
@@ -136,8 +136,8 @@ impl PushedBrowser {
     }
 }
 
-async fn listening(house: &mut House, service: &Service, name: &str) -> (Browser, PushedBrowser) {
-    let (browser, ear) = (Browser::entered(house).await, PushedBrowser::new());
+async fn listening(hob: &mut TestHob, service: &Service, name: &str) -> (Browser, PushedBrowser) {
+    let (browser, ear) = (Browser::entered(hob).await, PushedBrowser::new());
     // A browser needs the key before its push service gives it an address.
     assert_eq!(browser.get("/api/push").await["told"], false);
     let endpoint = format!("{}/push/{name}", service.origin());
@@ -148,11 +148,11 @@ async fn listening(house: &mut House, service: &Service, name: &str) -> (Browser
 #[tokio::test]
 async fn f8_a_browser_is_told_that_something_waits_and_nothing_of_it() {
     let mut service = Service::start().await;
-    let mut house = house(&service.opened(PAYS)).await;
-    let (browser, ear) = listening(&mut house, &service, "a").await;
+    let mut hob = hob(&service.opened(PAYS)).await;
+    let (browser, ear) = listening(&mut hob, &service, "a").await;
     let key = browser.get("/api/push").await;
     assert_eq!(key["told"], true);
-    house.model.reply(Reply::text("Secret words."));
+    hob.model.reply(Reply::text("Secret words."));
     browser.say("kitchen", "m1", "Tell me.").await;
     let post = service.next().await;
     let header = |name: &str| post.headers[name].to_str().unwrap().to_owned();
@@ -174,12 +174,12 @@ async fn f8_a_browser_is_told_that_something_waits_and_nothing_of_it() {
     assert_eq!(ear.open(&post.body), object!({ "kind": "said", "chat": "kitchen" }), "and no word of what was said");
 
     // It listens at a new address, with a new key; what knows Hob is the same after a crash.
-    house.restart().await;
-    let browser = browser.at(crate::browser::root(&mut house).await);
+    hob.restart().await;
+    let browser = browser.at(crate::browser::root(&mut hob).await);
     assert_eq!(browser.get("/api/push").await["key"], key["key"]);
     let ear = PushedBrowser::new();
     assert_eq!(ear.listens(&browser, &format!("{}/push/b", service.origin())).await, StatusCode::NO_CONTENT);
-    house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
+    hob.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
     browser.say("bills", "m2", "Pay Bob.").await;
     let post = service.next().await;
     assert_eq!((post.to.as_str(), post.headers["urgency"].to_str().unwrap()), ("b", "high"));
@@ -189,21 +189,21 @@ async fn f8_a_browser_is_told_that_something_waits_and_nothing_of_it() {
 #[tokio::test]
 async fn f8_who_looks_at_the_page_is_not_told() {
     let mut service = Service::start().await;
-    let mut house = house(&service.opened("")).await;
-    let (browser, _ear) = listening(&mut house, &service, "a").await;
+    let mut hob = hob(&service.opened("")).await;
+    let (browser, _ear) = listening(&mut hob, &service, "a").await;
     let mut window = browser.listen("open", None).await;
-    house.model.otherwise(|_| Reply::text("Yes."));
+    hob.model.otherwise(|_| Reply::text("Yes."));
     browser.say("open", "m1", "Well?").await;
     window.answer().await;
     browser.say("beside", "m2", "Well?").await;
-    house.ended(2).await;
-    house.recorded(2).await;
+    hob.ended(2).await;
+    hob.recorded(2).await;
     drop(window);
     // That a window is closed, the server hears when it looks: from then on it tells.
     let mut told = None;
     for number in 0..100 {
         browser.say("closed", &format!("c{number}"), "Well?").await;
-        house.recorded(3 + number).await;
+        hob.recorded(3 + number).await;
         if let Ok(post) = service.posts.try_recv() {
             told = Some(post);
             break;
@@ -222,26 +222,26 @@ async fn f8_who_looks_at_the_page_is_not_told() {
 #[tokio::test]
 async fn f8_a_browser_that_is_gone_is_told_no_more_and_others_are_tried_again() {
     let mut service = Service::start().await;
-    let mut house = house(&service.opened("")).await;
-    let (browser, _ear) = listening(&mut house, &service, "a").await;
-    house.model.otherwise(|_| Reply::text("Yes."));
+    let mut hob = hob(&service.opened("")).await;
+    let (browser, _ear) = listening(&mut hob, &service, "a").await;
+    hob.model.otherwise(|_| Reply::text("Yes."));
     // The last is answered first.
     *service.answers.lock().unwrap() = vec![410, 503];
     browser.say("k", "m1", "Well?").await;
     let (first, again) = (service.next().await, service.next().await);
     assert_ne!(first.body, again.body, "each is sealed anew");
-    house.hob().until_logged("a browser is told no more", 1).await;
+    hob.process().until_logged("a browser is told no more", 1).await;
     assert_eq!(browser.get("/api/push").await["told"], false);
 }
 
 #[tokio::test]
 async fn f8_who_logs_out_is_told_no_more() {
     let mut service = Service::start().await;
-    let mut house = house(&service.opened("")).await;
-    let (gone, _ear) = listening(&mut house, &service, "gone").await;
-    let (browser, _other) = listening(&mut house, &service, "stays").await;
+    let mut hob = hob(&service.opened("")).await;
+    let (gone, _ear) = listening(&mut hob, &service, "gone").await;
+    let (browser, _other) = listening(&mut hob, &service, "stays").await;
     gone.ask(Method::POST, "/logout").send().await.unwrap().error_for_status().unwrap();
-    house.model.otherwise(|_| Reply::text("Yes."));
+    hob.model.otherwise(|_| Reply::text("Yes."));
     for id in ["m1", "m2"] {
         browser.say("k", id, "Well?").await;
         assert_eq!(service.next().await.to, "stays");
@@ -252,8 +252,8 @@ async fn f8_who_logs_out_is_told_no_more() {
 #[tokio::test]
 async fn f8_no_push_goes_where_hob_does_not_go() {
     let mut service = Service::start().await;
-    let mut house = house("").await;
-    let (browser, ear) = (Browser::entered(&mut house).await, PushedBrowser::new());
+    let mut hob = hob("").await;
+    let (browser, ear) = (Browser::entered(&mut hob).await, PushedBrowser::new());
     browser.get("/api/push").await;
     for bad in [
         format!("{}/push/a", service.origin()),
@@ -265,10 +265,10 @@ async fn f8_no_push_goes_where_hob_does_not_go() {
     // By its address alone nobody sees that it leads into the house: who sends does.
     let inward = format!("https://{}/push/a", service.served.address());
     assert_eq!(ear.listens(&browser, &inward).await, StatusCode::NO_CONTENT);
-    house.model.otherwise(|_| Reply::text("Yes."));
+    hob.model.otherwise(|_| Reply::text("Yes."));
     browser.say("k", "m1", "Well?").await;
-    house.hob().until_logged("a push service takes nothing", 1).await;
-    let log = house.hob().log();
+    hob.process().until_logged("a push service takes nothing", 1).await;
+    let log = hob.process().log();
     assert!(log.contains("127.0.0.1 was not asked"), "{log}");
     assert!(service.posts.try_recv().is_err());
 }
@@ -276,11 +276,11 @@ async fn f8_no_push_goes_where_hob_does_not_go() {
 #[tokio::test]
 async fn f8_a_push_service_that_hangs_holds_nobody_up() {
     let mut service = Service::start().await;
-    let mut house = house(&service.opened(PAYS)).await;
-    let (browser, _ear) = listening(&mut house, &service, "a").await;
+    let mut hob = hob(&service.opened(PAYS)).await;
+    let (browser, _ear) = listening(&mut hob, &service, "a").await;
     *service.answers.lock().unwrap() = vec![0; 8];
-    house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
-    house.model.reply(Reply::text("Paid."));
+    hob.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
+    hob.model.reply(Reply::text("Paid."));
     browser.say("k", "m1", "Pay Bob.").await;
     service.next().await;
     // It has the question and says nothing: the approval goes its way.

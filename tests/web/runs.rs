@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
 
-use crate::browser::{Browser, house, json, root};
+use crate::browser::{Browser, hob, json, root};
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, House};
-use hob_testkit::process::{hob, within};
+use hob_testkit::process::{hob_command, within};
+use hob_testkit::test_hob::{ADA, TestHob};
 
 /// A tool that says what it was given.
 const ECHO: &str = r#"
@@ -51,19 +51,19 @@ async fn until(browser: &Browser, run: i64, what: &str, wanted: impl Fn(&Value) 
 }
 
 /// A conversation on the page in which a tool was called.
-async fn told(house: &mut House, browser: &Browser) -> i64 {
+async fn told(hob: &mut TestHob, browser: &Browser) -> i64 {
     let mut listening = browser.listen("kitchen", None).await;
-    house.model.reply(Reply::call("echo", &object!({ "what": HOSTILE }).to_string()));
-    house.model.reply(Reply::text("It is said."));
+    hob.model.reply(Reply::call("echo", &object!({ "what": HOSTILE }).to_string()));
+    hob.model.reply(Reply::text("It is said."));
     browser.say("kitchen", "m1", HOSTILE).await;
     listening.answer().await.data["run"].as_i64().unwrap()
 }
 
 #[tokio::test]
 async fn d8_n5_a_run_is_shown_as_its_tree_of_cycles() {
-    let mut house = house(ECHO).await;
-    let browser = Browser::entered(&mut house).await;
-    let run = told(&mut house, &browser).await;
+    let mut hob = hob(ECHO).await;
+    let browser = Browser::entered(&mut hob).await;
+    let run = told(&mut hob, &browser).await;
     let shown = until(&browser, run, "the end", |shown| shown["entry"]["state"] == "completed").await;
     let tree = &shown["tree"];
     assert_eq!((words(&tree["message"]["text"]), words(&tree["terminated_by"])), (HOSTILE, "answer"));
@@ -93,14 +93,14 @@ async fn d8_n5_a_run_is_shown_as_its_tree_of_cycles() {
     for path in ["/api/runs", "/api/runs/1", "/api/runs/1/events", "/api/runs/1/context"] {
         assert_eq!(browser.bare(Method::GET, path).send().await.unwrap().status(), StatusCode::UNAUTHORIZED, "{path}");
     }
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn n2_n5_a_run_is_seen_as_it_stood_after_any_event_and_checked() {
-    let mut house = house(ECHO).await;
-    let browser = Browser::entered(&mut house).await;
-    let run = told(&mut house, &browser).await;
+    let mut hob = hob(ECHO).await;
+    let browser = Browser::entered(&mut hob).await;
+    let run = told(&mut hob, &browser).await;
     let shown = until(&browser, run, "the end", |shown| shown["entry"]["state"] == "completed").await;
     let (path, upto) = (format!("/api/runs/{run}"), shown["upto"].as_i64().unwrap());
     let journal = browser.get(&format!("{path}/events")).await;
@@ -125,7 +125,7 @@ async fn n2_n5_a_run_is_seen_as_it_stood_after_any_event_and_checked() {
     let later = browser.get(&format!("{path}/context?at={}", seq_of("tool.finished"))).await;
     let count = |context: &Value| context["count"].as_u64().unwrap();
     assert_eq!(count(&later), count(&asked) + 2, "the call and its result came in");
-    let sent = house.model.requests()[1].body["messages"].to_string();
+    let sent = hob.model.requests()[1].body["messages"].to_string();
     for message in later["messages"].as_array().unwrap() {
         let text = message["text"]["text"].to_string();
         assert!(sent.contains(text.trim_matches('"')), "{text} was sent, too: {sent}");
@@ -156,11 +156,11 @@ async fn n2_n5_a_run_is_seen_as_it_stood_after_any_event_and_checked() {
 #[tokio::test]
 async fn a_run_of_a_thousand_events_comes_in_parts() {
     const CYCLES: usize = 60;
-    let mut house = house("[agent]\niterations_max = 100\niterations_cap = 100\n[guards]\nenabled = false").await;
-    let browser = Browser::entered(&mut house).await;
+    let mut hob = hob("[agent]\niterations_max = 100\niterations_cap = 100\n[guards]\nenabled = false").await;
+    let browser = Browser::entered(&mut hob).await;
     let mut listening = browser.listen("k", None).await;
     let turns = AtomicUsize::new(1);
-    house.model.otherwise(move |asked| {
+    hob.model.otherwise(move |asked| {
         // Whoever sums up is asked without tools.
         if asked.tools().is_empty() {
             return Reply::text("Much was done.");
@@ -172,7 +172,7 @@ async fn a_run_of_a_thousand_events_comes_in_parts() {
     });
     browser.say("k", "m1", "Go on and on.").await;
     let run = listening.answer().await.data["run"].as_i64().unwrap();
-    house.ended(1).await;
+    hob.ended(1).await;
     let shown = browser.get(&format!("/api/runs/{run}")).await;
     assert!(shown["upto"].as_i64().unwrap() >= 1_000, "{}", shown["upto"]);
     let numbers = |shown: &Value| -> Vec<usize> {
@@ -198,17 +198,17 @@ async fn a_run_of_a_thousand_events_comes_in_parts() {
 
 #[tokio::test]
 async fn the_list_is_narrowed_down_and_comes_in_pages() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
     for number in 0..3 {
-        house.ask(ADA, &format!("Question {number}?"), Reply::text("Answer.")).await;
+        hob.ask(ADA, &format!("Question {number}?"), Reply::text("Answer.")).await;
     }
-    house.ended(3).await;
+    hob.ended(3).await;
     let mut listening = browser.listen("k", None).await;
-    house.model.reply(Reply::status(401));
+    hob.model.reply(Reply::status(401));
     browser.say("k", "m1", "Will it work?").await;
     listening.answer().await;
-    house.ended(4).await;
+    hob.ended(4).await;
     let list = async |query: &str| -> Vec<i64> {
         let list = browser.get(&format!("/api/runs{query}")).await;
         list["runs"].as_array().unwrap().iter().map(|run| run["run"].as_i64().unwrap()).collect()
@@ -238,12 +238,12 @@ async fn the_list_is_narrowed_down_and_comes_in_pages() {
 
 #[tokio::test]
 async fn an_owner_stops_a_run_of_any_channel_and_a_viewer_does_not() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
-    house.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
-    house.say(ADA, "Think for ever.");
-    house.asked(1).await;
-    house.say(ADA, "And then this.");
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
+    hob.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
+    hob.say(ADA, "Think for ever.");
+    hob.asked(1).await;
+    hob.say(ADA, "And then this.");
     let list = async || browser.get("/api/runs?channel=telegram").await["runs"].clone();
     let both = within("both runs", async {
         loop {
@@ -256,7 +256,7 @@ async fn an_owner_stops_a_run_of_any_channel_and_a_viewer_does_not() {
     .await;
     let (queued, running) = (both[0]["run"].as_i64().unwrap(), both[1]["run"].as_i64().unwrap());
     assert_eq!((&both[0]["state"], &both[1]["state"]), (&"queued".into(), &"running".into()));
-    let link = hob(house.home.path(), &["web", "--viewer"]).output().await.unwrap();
+    let link = hob_command(hob.home.path(), &["web", "--viewer"]).output().await.unwrap();
     let link = String::from_utf8(link.stdout).unwrap();
     let mut viewer = Browser::new(&browser.root);
     viewer.enter(link.split('#').nth(1).unwrap().split_whitespace().next().unwrap()).await;
@@ -278,27 +278,25 @@ async fn an_owner_stops_a_run_of_any_channel_and_a_viewer_does_not() {
     assert_eq!((is, words(&told["error"])), (StatusCode::UNPROCESSABLE_ENTITY, "That run is over."));
     let (is, _) = order(&browser, "/api/runs/999/stop", &object!({})).await;
     assert_eq!(is, StatusCode::NOT_FOUND);
-    assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
+    assert_eq!(hob.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
 }
 
 #[tokio::test]
 async fn what_a_run_asks_elsewhere_is_answered_on_its_page() {
-    let mut house = house(
-        r#"[tools.effect]
+    let mut hob = hob(r#"[tools.effect]
         sandbox = false
         trusted_output = true
         description = "Has an effect."
-        command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go"]"#,
-    )
+        command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go"]"#)
     .await;
-    let browser = Browser::entered(&mut house).await;
-    let (mut up, _go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
-    house.model.reply(Reply::call("effect", "{}"));
-    house.say(ADA, "Go");
+    let browser = Browser::entered(&mut hob).await;
+    let (mut up, _go) = (Fifo::make(&hob.path("up")), Fifo::make(&hob.path("go")));
+    hob.model.reply(Reply::call("effect", "{}"));
+    hob.say(ADA, "Go");
     up.line().await;
-    house.restart().await;
-    let browser = browser.at(root(&mut house).await);
-    house.told(ADA, 1).await;
+    hob.restart().await;
+    let browser = browser.at(root(&mut hob).await);
+    hob.told(ADA, 1).await;
     let run = browser.get("/api/runs?state=waiting").await["runs"][0]["run"].as_i64().unwrap();
     let shown = browser.get(&format!("/api/runs/{run}")).await;
     let question = &shown["question"];
@@ -323,8 +321,8 @@ async fn what_a_run_asks_elsewhere_is_answered_on_its_page() {
 
 #[tokio::test]
 async fn a_paused_conversation_is_resumed_from_its_run() {
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
     let mut listening = browser.listen("k", None).await;
     browser.say("k", "p", "/pause").await;
     listening.answer().await;
@@ -332,7 +330,7 @@ async fn a_paused_conversation_is_resumed_from_its_run() {
     let run = browser.get("/api/runs").await["runs"][0]["run"].as_i64().unwrap();
     let shown = browser.get(&format!("/api/runs/{run}")).await;
     assert_eq!((&shown["paused"], &shown["entry"]["state"]), (&true.into(), &"queued".into()));
-    house.model.reply(Reply::text("I am."));
+    hob.model.reply(Reply::text("I am."));
     let resume = browser.ask(Method::POST, &format!("/api/runs/{run}/resume"));
     json(resume.send().await.unwrap()).await;
     let shown = until(&browser, run, "the end", |shown| shown["entry"]["state"] == "completed").await;
@@ -344,20 +342,20 @@ async fn a_paused_conversation_is_resumed_from_its_run() {
 #[tokio::test]
 async fn b12_n5_a_failed_run_is_shown_with_its_panel_and_settled_on_its_page() {
     const NOTES: &str = r#"{"objective": "Paint the fence", "current_state": "One side is done"}"#;
-    let mut house = house("").await;
-    let browser = Browser::entered(&mut house).await;
-    house.model.reply(Reply::call("update_run_journal", NOTES));
-    house.ask(ADA, "Paint the fence", Reply::status(401)).await;
-    house.ended(1).await;
+    let mut hob = hob("").await;
+    let browser = Browser::entered(&mut hob).await;
+    hob.model.reply(Reply::call("update_run_journal", NOTES));
+    hob.ask(ADA, "Paint the fence", Reply::status(401)).await;
+    hob.ended(1).await;
     let run = browser.get("/api/runs?outcome=failed").await["runs"][0]["run"].as_i64().unwrap();
     let shown = browser.get(&format!("/api/runs/{run}")).await;
     let panel = object!({ "objective": "Paint the fence", "state": "One side is done", "next": "nothing noted" });
     assert_eq!(shown["failure"], panel, "{shown}");
-    house.model.reply(Reply::text("It is painted."));
+    hob.model.reply(Reply::text("It is painted."));
     let path = format!("/api/runs/{run}/failure");
     let (is, told) = order(&browser, &path, &object!({ "choice": "resume" })).await;
     assert_eq!((is, words(&told["told"])), (StatusCode::OK, "It goes on, as a run of its own."));
-    assert_eq!(house.told(ADA, 2).await[1], "It is painted.");
+    assert_eq!(hob.told(ADA, 2).await[1], "It is painted.");
     assert!(browser.get(&format!("/api/runs/{run}")).await["failure"].is_null());
     let (is, told) = order(&browser, &path, &object!({ "choice": "let_be" })).await;
     assert_eq!(is, StatusCode::UNPROCESSABLE_ENTITY, "{told}");

@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json as object};
 
-use crate::browser::{house, json};
+use crate::browser::{hob, json};
 use crate::compat::{ApiClient, content, messages};
 use crate::home_server::HomeServer;
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{OWNER, PAYS};
+use hob_testkit::test_hob::{OWNER, PAYS};
 
 #[tokio::test]
 async fn f9_a_voice_assistant_gets_words_to_be_read_aloud_and_is_nobody_in_particular() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
     let written = "**Two** things:\n\n- the `door` is [shut](https://example.org)\n- it is 21 °C 🌡️";
     let read = "Two things: the door is shut. it is 21 °C.";
     for stream in [false, true] {
-        house.model.reply(Reply::text(written));
+        hob.model.reply(Reply::text(written));
         let said = if stream { "And how is it streamed?" } else { "How is it at home?" };
         let asked = object!({ "model": "hob-voice", "stream": stream, "messages": messages(&[said]) });
         let answer = program.asks(&asked).send().await.unwrap();
@@ -28,56 +28,56 @@ async fn f9_a_voice_assistant_gets_words_to_be_read_aloud_and_is_nobody_in_parti
             assert_eq!(content(&json(answer).await), read);
         }
     }
-    let request = house.model.requests().pop().unwrap();
+    let request = hob.model.requests().pop().unwrap();
     let tail = request.messages().iter().map(|message| message["content"].to_string()).collect::<String>();
     assert!(tail.contains("answers here are read out by a voice"), "{tail}");
     assert!(tail.contains("speaking: somebody at the voice assistant"), "{tail}");
     // A conversation that is named is another one than that of the page.
-    house.model.reply(Reply::text("Yes."));
+    hob.model.reply(Reply::text("Yes."));
     let asked = object!({ "model": "hob-voice", "messages": messages(&["Are you there?"]) });
     let named = program.asks(&asked).header("x-hob-session", "kitchen").send().await.unwrap();
     assert_eq!(named.headers()["x-hob-session"], "aloud-kitchen");
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn f9_what_is_asked_about_by_voice_an_owner_allows() {
-    let mut house = house(PAYS).await;
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob(PAYS).await;
+    let program = ApiClient::of(&mut hob, &[]).await;
     let aloud = async |said: &[&str]| {
         let asked = object!({ "model": "hob-voice", "messages": messages(said) });
         content(&json(program.asks(&asked).send().await.unwrap()).await)
     };
-    house.say(OWNER, "/help");
-    house.told(OWNER, 1).await;
-    house.model.reply(Reply::call("pay", r#"{"to": "Eve"}"#)).reply(Reply::text("Paid."));
+    hob.say(OWNER, "/help");
+    hob.told(OWNER, 1).await;
+    hob.model.reply(Reply::call("pay", r#"{"to": "Eve"}"#)).reply(Reply::text("Paid."));
     let asked = aloud(&["Pay Eve."]).await;
     assert!(asked.starts_with("May I do this?") && asked.contains("Only an owner can approve it."), "{asked}");
     assert!(!asked.contains("Your next message"), "{asked}");
     let said = aloud(&["Pay Eve.", &asked, "approve"]).await;
     assert_eq!(said, "Only an owner can approve or deny that. Nothing has changed.");
-    assert!(house.lines("paid").is_empty());
-    let put = house.told(OWNER, 2).await.pop().unwrap();
+    assert!(hob.lines("paid").is_empty());
+    let put = hob.told(OWNER, 2).await.pop().unwrap();
     assert!(put.contains("somebody at the voice assistant") && put.contains("Eve"), "{put}");
-    house.press(OWNER, "approve");
-    house.until(|house| house.lines("paid") == ["Eve"]).await;
-    house.nothing_refused();
+    hob.press(OWNER, "approve");
+    hob.until(|hob| hob.lines("paid") == ["Eve"]).await;
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn f9_a_real_home_assistant_has_hob_answer_its_voice() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
+    let mut hob = hob("").await;
+    let program = ApiClient::of(&mut hob, &[]).await;
     let server = HomeServer::with_agent(&program.at("/v1"), &program.key);
-    house.model.reply(Reply::text("It is **five**.")).reply(Reply::text("Plum cake."));
+    hob.model.reply(Reply::text("It is **five**.")).reply(Reply::text("Plum cake."));
     let first = server.hears("What time is it?", None).await;
     assert_eq!(first["response"]["speech"]["plain"]["speech"], "It is five.", "{first}");
     let conversation = first["conversation_id"].as_str().unwrap();
     let second = server.hears("And what is there?", Some(conversation)).await;
     assert_eq!(second["response"]["speech"]["plain"]["speech"], "Plum cake.", "{second}");
-    let asked = house.model.requests();
+    let asked = hob.model.requests();
     let told = |request: usize| asked[request].messages().iter().map(Value::to_string).collect::<String>();
     assert!(told(1).contains("What time is it?"), "it is the same conversation: {}", told(1));
     assert!(told(0).contains("somebody at the voice assistant"), "{}", told(0));
-    house.nothing_refused();
+    hob.nothing_refused();
 }

@@ -54,14 +54,14 @@ pub struct Settings {
 }
 
 /// What is known of an account, and since when.
-type Known = Mutex<Option<(Timestamp, Arc<AccountCollections>)>>;
+type CollectionsCache = Mutex<Option<(Timestamp, Arc<AccountCollections>)>>;
 
 pub struct Account {
     /// As its section has it.
     pub settings: Settings,
     client: Client,
-    calendars: Known,
-    books: Known,
+    calendars: CollectionsCache,
+    books: CollectionsCache,
 }
 
 impl Account {
@@ -71,7 +71,7 @@ impl Account {
     /// When name and password cannot be sent.
     pub fn new(settings: Settings, guard: &EgressGuard) -> Result<Self, DavError> {
         let client = Client::new(guard, settings.url.clone(), &settings.user, &settings.password)?;
-        Ok(Self { settings, client, calendars: Known::default(), books: Known::default() })
+        Ok(Self { settings, client, calendars: CollectionsCache::default(), books: CollectionsCache::default() })
     }
 
     /// Its server.
@@ -210,7 +210,7 @@ pub enum AccountVisibility {
     Busy,
 }
 
-pub(crate) type Held = (Arc<Account>, Entry);
+pub(crate) type AccountEntry = (Arc<Account>, Entry);
 /// What became of accounts that do not answer, with their names.
 pub(crate) type Failed = Vec<(String, DavError)>;
 
@@ -231,9 +231,13 @@ pub(crate) async fn of_each<T: Send>(
 }
 
 /// The entries of several accounts, in their order in time, and what did not answer.
-pub(crate) async fn entries_of(accounts: &[Arc<Account>], window: Window, reader: Reader<'_>) -> (Vec<Held>, Failed) {
+pub(crate) async fn entries_of(
+    accounts: &[Arc<Account>],
+    window: Window,
+    reader: Reader<'_>,
+) -> (Vec<AccountEntry>, Failed) {
     let asked = accounts.iter().map(|account| account.entries(window, reader).boxed()).collect();
     let (mut all, failed) = of_each(accounts, asked).await;
-    all.sort_by_key(|(_, entry): &Held| entry.start.instant(reader.home));
+    all.sort_by_key(|(_, entry): &AccountEntry| entry.start.instant(reader.home));
     (all, failed)
 }

@@ -10,16 +10,18 @@ pub enum DavError {
     #[error("{0}")]
     Net(#[from] NetError),
     /// Name or password are wrong.
-    #[error("the server does not let the account in ({0}): its user or password is wrong, or it wants an app password")]
+    #[error(
+        "the server does not let the account in ({0}): its user name or password is wrong, or it needs an app password"
+    )]
     Unauthorized(u16),
     /// It is not there.
     #[error("it is not there (any more)")]
     Gone,
     /// Somebody else has changed it, or made it, in between.
-    #[error("somebody else has changed it in between")]
+    #[error("somebody else has changed it in the meantime")]
     Changed,
     /// Another entry has its name where it is to go.
-    #[error("another entry of the same name stands in that calendar")]
+    #[error("that calendar already has an entry of the same name")]
     Taken,
     /// The server may do it later.
     #[error("the server cannot do it now ({0})")]
@@ -36,9 +38,7 @@ pub enum DavError {
     )]
     Elsewhere(String),
     /// It was asked to change something, and what became of that is not known.
-    #[error(
-        "whether it was done is not known, for the answer did not come in full ({0}); look before it is done again"
-    )]
+    #[error("it is not known whether it was done, because the answer was cut off ({0}); check before doing it again")]
     Unknown(String),
     /// It has no calendars or address books.
     #[error("no {0} was found on the server")]

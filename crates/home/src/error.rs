@@ -25,7 +25,7 @@ pub enum HomeError {
     #[error("Home Assistant cannot do it now ({0})")]
     Busy(u16),
     /// It sends on, and nobody follows with a token.
-    #[error("the server sends on to another address ({0}): put the right one into `url`")]
+    #[error("the server redirects to another address ({0}): put the right one into `url`")]
     Elsewhere(u16),
     /// What it said is not what Home Assistant says.
     #[error("the answer cannot be read: {0}")]

@@ -1,4 +1,5 @@
-//! Mail as a tool: people's own mailboxes are searched, read, filed and written from. The channel of letters is `email`.
+//! Mail as a tool: people's own mailboxes are searched, read, filed and written from. IMAP, SMTP and the reading of letters are
+//! those of `hob-email`, which is also the channel.
 //!
 //! Never: a letter sent that nobody was asked about, a letter marked as read by being read, a folder's role guessed from its
 //! name, or anybody's mailbox shown to others than its people.

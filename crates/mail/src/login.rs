@@ -34,13 +34,13 @@ pub enum LoginError {
     #[error("nobody is logged in at {account}'s mail: on Hob's machine, hob mail login {account}")]
     Needed { account: String },
     /// The issuer cannot be asked now.
-    #[error("whoever issues tokens for this mailbox cannot be asked: {0}")]
+    #[error("the service that issues tokens for this mailbox cannot be asked: {0}")]
     Unreachable(String),
     /// The issuer, or the person, said no.
     #[error("it was refused: {0}")]
     Refused(String),
     /// Nobody typed the code in in time.
-    #[error("the code holds no longer: begin again")]
+    #[error("the code has expired: begin again")]
     Expired,
     /// What was issued cannot be kept or read.
     #[error("the login cannot be kept or read: {0}")]

@@ -37,7 +37,7 @@ pub(super) enum CallError {
         body: Box<Value>,
     },
     /// What answered is no homeserver, or one that says what nobody knows.
-    #[error("not an answer of a homeserver's: {status} {why}")]
+    #[error("this is not a homeserver's answer: {status} {why}")]
     Foreign { status: StatusCode, why: String },
 }
 
@@ -191,7 +191,7 @@ mod tests {
         let error = refusal(StatusCode::BAD_GATEWAY, Some(Duration::from_secs(7)), b"<html>");
         assert_eq!(
             (error.code(), error.to_string()),
-            (None, "not an answer of a homeserver's: 502 Bad Gateway ".to_owned())
+            (None, "this is not a homeserver's answer: 502 Bad Gateway ".to_owned())
         );
     }
 

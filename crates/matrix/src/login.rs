@@ -43,7 +43,7 @@ pub(super) enum LoginError {
     #[error("the login in {0} is not whole: run `hob matrix reset`, with Hob stopped")]
     Broken(String),
     #[error(
-        "the login is of {user} at {homeserver}, which the config does not name any more: run `hob matrix reset`, with Hob stopped"
+        "the login is {user}'s at {homeserver}, which the config no longer names: run `hob matrix reset`, with Hob stopped"
     )]
     Another { user: String, homeserver: String },
     #[error(transparent)]

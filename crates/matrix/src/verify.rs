@@ -41,11 +41,11 @@ pub struct Code {
 pub enum VerifyError {
     #[error("{0}")]
     Account(String),
-    #[error("it was not the same code: nobody is verified")]
+    #[error("the codes did not match: nobody is verified")]
     Differs,
     #[error("it was ended, and nobody is verified: {0}")]
     Cancelled(String),
-    #[error("nobody began a verification, or ended one, in ten minutes")]
+    #[error("no verification was started or finished within ten minutes")]
     Nobody,
 }
 

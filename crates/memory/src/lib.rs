@@ -1,7 +1,8 @@
 //! What Hob remembers: facts, and what was said, found again by text; texts as vectors, and which of them are near.
 //!
 //! Never: what the model said is recalled as a memory, or one person's memories for another.
-//! Start at [`recall`].
+//! Start at [`recall`], with [`rank`] and [`vectors`] (both pure) under it; [`extraction`] makes facts of what was said, [`facts`] keeps
+//! them, [`upkeep`] forgets and embeds in quiet moments, [`mod@bench`] measures.
 
 pub mod active_embedder;
 pub mod amount;

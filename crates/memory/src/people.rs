@@ -105,7 +105,7 @@ pub enum PeopleError {
     },
     /// What others told is theirs.
     #[error(
-        "Some of what is known of {name} was told by others: only they, an admin or an owner may have it taken away, where it was told."
+        "Some of what is known of {name} was told by others: only they, an admin or an owner may have it removed, in the conversation where it was told."
     )]
     Others { name: String },
     /// Two people who cannot be one.

@@ -1,7 +1,8 @@
 //! The port to language models: one internal message type, one trait, a file per dialect.
 //!
 //! Never: conversation logic, retries across calls, or the store.
-//! Start at [`provider`] (the trait) and [`message`] (what is said).
+//! Start at [`provider`] (the trait) and [`message`] (what is said); the dialects share one [`exchange`], [`legal`] makes a history what a
+//! provider accepts, [`budget_guard`] holds the caps. Pictures, transcription and speech have a file each.
 
 pub mod anthropic;
 pub(crate) mod breaker;

@@ -1,4 +1,5 @@
-//! Between the channels and the agent: intake (dedupe, identity, commands), lanes, delivery.
+//! Between the channels and the agent: intake (dedupe, identity, commands), lanes, delivery, streaming, schedules, and what owners
+//! do to the whole household.
 //!
 //! Never: a platform's call, or a decision about a run.
 //! Start at [`intake`]: one transaction per message.

@@ -43,7 +43,7 @@ pub(super) enum SocketError {
     Socket(String),
     #[error("nothing came back for {0:?}")]
     Silent(Duration),
-    #[error("more came than could be taken in")]
+    #[error("more arrived than could be taken in")]
     Flooded,
     #[error("Socket Mode is switched off for this app; switch it on at api.slack.com/apps, \"Socket Mode\"")]
     SwitchedOff,

@@ -181,7 +181,7 @@ pub async fn users_by_name(tx: &mut Tx, name: &str) -> Result<Vec<UserId>, Store
 
 /// What was said in a scope at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SaidThen {
+pub struct EpisodeStatement {
     /// Its stretch of talk.
     pub episode: EpisodeId,
     /// Who said it, as they are called.
@@ -190,9 +190,9 @@ pub struct SaidThen {
 }
 
 /// All that was said in a scope at this moment.
-pub async fn said_at(tx: &mut Tx, scope: Scope, at: i64) -> Result<Vec<SaidThen>, StoreError> {
+pub async fn said_at(tx: &mut Tx, scope: Scope, at: i64) -> Result<Vec<EpisodeStatement>, StoreError> {
     let said = sqlx::query_as!(
-        SaidThen,
+        EpisodeStatement,
         r#"SELECT episode_id AS "episode!: EpisodeId", speaker, text FROM memories WHERE scope = $1 AND at = $2"#,
         scope,
         at

@@ -135,8 +135,8 @@ impl Writer {
         let (steps, idle) = mpsc::channel(STEPS_MAX);
         let watch = Arc::<WriterStatus>::default();
         let work = Arc::new(WriterMetrics { statements: Counter::new(), commits: Histogram::quick() });
-        let desk = WriterTask { connection, pace, watch: Arc::clone(&watch), done: Arc::clone(&work) };
-        tasks::spawn("the writer", desk.work(orders, idle));
+        let writer_task = WriterTask { connection, pace, watch: Arc::clone(&watch), done: Arc::clone(&work) };
+        tasks::spawn("the writer", writer_task.work(orders, idle));
         Self { queue, steps, watch, work }
     }
 

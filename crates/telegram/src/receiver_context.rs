@@ -27,7 +27,7 @@ pub(super) enum ReceiveError {
     Call(#[from] CallError),
     #[error("an update without an id that Hob understands")]
     Nameless,
-    #[error("an answer to {method} that cannot be read: {why}")]
+    #[error("the answer to {method} cannot be read: {why}")]
     Unreadable { method: &'static str, why: serde_json::Error },
     #[error("Telegram cannot reach Hob: {0}")]
     Unreached(String),

@@ -131,7 +131,7 @@ impl Tool for CliAgent {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let text = |name: &str| invocation.arguments.get(name).and_then(Value::as_str);
         let (agent, dir) = (text("agent").unwrap_or_default(), text("dir").unwrap_or("the workspace"));
         let reason = format!("It runs {agent}, a program that decides by itself what to run and to change, in {dir}");

@@ -16,9 +16,9 @@ pub struct Dialogue {
 
 /// Who hears what a call is at.
 #[derive(Clone, Default)]
-pub struct ActivityListener(Option<Arc<Hears>>);
+pub struct ActivityListener(Option<Arc<ActivityFn>>);
 
-type Hears = dyn Fn(&str) + Send + Sync;
+type ActivityFn = dyn Fn(&str) + Send + Sync;
 
 impl ActivityListener {
     pub fn new(hears: impl Fn(&str) + Send + Sync + 'static) -> Self {

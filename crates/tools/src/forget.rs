@@ -128,7 +128,7 @@ impl Tool for ForgetTool {
     }
 
     /// Whoever only asks what there is changes nothing.
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let ids = invocation.arguments.get("ids").and_then(Value::as_array);
         let forgets = ids.is_some_and(|ids| !ids.is_empty());
         Assessment::usual(if forgets { Risk::Write } else { Risk::Read })

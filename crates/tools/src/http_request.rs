@@ -175,10 +175,10 @@ impl Tool for HttpRequest {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, is_mentioned: &MentionCheck<'_>) -> Assessment {
         let arguments = &invocation.arguments;
         let text = |key: &str| arguments[key].as_str();
-        let mut found = disclosure::assess_address(text("url").unwrap_or_default(), self.guard.allowed(), heard);
+        let mut found = disclosure::assess_address(text("url").unwrap_or_default(), self.guard.allowed(), is_mentioned);
         let looks = matches!(text("method"), Some("GET" | "HEAD"));
         let carries =
             text("body").is_some() || arguments["headers"].as_object().is_some_and(|headers| !headers.is_empty());

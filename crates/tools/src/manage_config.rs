@@ -129,7 +129,7 @@ impl Tool for ManageConfig {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         match parse::<Arguments>(&self.spec, invocation.arguments.clone()) {
             // Whoever may not set it is told so by the call, however things stand.
             Ok(Arguments { action: Action::Set, key: Some(key), value: Some(_) })
@@ -208,59 +208,59 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_is_set_and_secrets_are_not_shown() {
-        let desk =
+        let harness =
             Harness::new(Some("# sk-abcdefghijklmnop1234\n[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
-        let shown = desk.call(Role::Admin, json!({ "action": "show" })).await.unwrap();
+        let shown = harness.call(Role::Admin, json!({ "action": "show" })).await.unwrap();
         insta::assert_snapshot!(shown, @r#"
         # [redacted]
         [telegram]
         bot_token = "[redacted]"
         owner_user_ids = [1]
         "#);
-        fs::set_permissions(desk.file(), fs::Permissions::from_mode(0o600)).unwrap();
-        let told = desk.call(Role::Admin, setting("agent.iterations_max", "9")).await.unwrap();
+        fs::set_permissions(harness.file(), fs::Permissions::from_mode(0o600)).unwrap();
+        let told = harness.call(Role::Admin, setting("agent.iterations_max", "9")).await.unwrap();
         insta::assert_snapshot!(told, @"
         HOME/hob/config.toml: agent.iterations_max: not set → 9
         A running Hob takes it up within seconds, and tells its owners what needs a restart.
         ");
-        let text = fs::read_to_string(desk.file()).unwrap();
+        let text = fs::read_to_string(harness.file()).unwrap();
         assert!(text.contains("bot_token = \"1:AA\"") && text.ends_with("iterations_max = 9\n"), "{text}");
         assert_eq!(
-            desk.file().metadata().unwrap().permissions().mode() & 0o777,
+            harness.file().metadata().unwrap().permissions().mode() & 0o777,
             0o600,
             "who may read it stays as it was"
         );
-        let got = desk.call(Role::Admin, json!({ "action": "get", "key": "agent.iterations_max" })).await;
+        let got = harness.call(Role::Admin, json!({ "action": "get", "key": "agent.iterations_max" })).await;
         assert_eq!(got.unwrap(), "agent.iterations_max = 9");
     }
 
     #[tokio::test]
     async fn c5_what_gives_power_is_the_owners_to_set() {
-        let desk = Harness::new(Some("[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
+        let harness = Harness::new(Some("[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
         let power = || setting("telegram.owner_user_ids", "[1, 2]");
-        let refused = desk.call(Role::Admin, power()).await.unwrap_err();
+        let refused = harness.call(Role::Admin, power()).await.unwrap_err();
         assert_eq!(refused, "Only the owner may set telegram.owner_user_ids. Nothing was changed.");
-        assert!(desk.call(Role::User, setting("agent.iterations_max", "9")).await.is_err());
-        assert!(!fs::read_to_string(desk.file()).unwrap().contains("[1, 2]"));
-        desk.call(Role::Owner, power()).await.unwrap();
-        assert!(fs::read_to_string(desk.file()).unwrap().contains("owner_user_ids = [1, 2]"));
+        assert!(harness.call(Role::User, setting("agent.iterations_max", "9")).await.is_err());
+        assert!(!fs::read_to_string(harness.file()).unwrap().contains("[1, 2]"));
+        harness.call(Role::Owner, power()).await.unwrap();
+        assert!(fs::read_to_string(harness.file()).unwrap().contains("owner_user_ids = [1, 2]"));
     }
 
     #[tokio::test]
     async fn without_a_file_one_is_made_at_the_usual_place() {
-        let desk = Harness::new(None);
-        let shown = desk.call(Role::Owner, json!({ "action": "show" })).await.unwrap();
+        let harness = Harness::new(None);
+        let shown = harness.call(Role::Owner, json!({ "action": "show" })).await.unwrap();
         insta::assert_snapshot!(shown, @"There is no config file: everything is as it is by default. Setting a key makes one.");
-        desk.call(Role::Owner, setting("agent.iterations_max", "9")).await.unwrap();
-        assert_eq!(fs::read_to_string(desk.file()).unwrap(), "[agent]\niterations_max = 9\n");
+        harness.call(Role::Owner, setting("agent.iterations_max", "9")).await.unwrap();
+        assert_eq!(fs::read_to_string(harness.file()).unwrap(), "[agent]\niterations_max = 9\n");
     }
 
     #[tokio::test]
     async fn n6_where_the_talk_and_the_keys_go_is_the_owners_to_say() {
-        let desk = Harness::new(Some(
+        let harness = Harness::new(Some(
             "[provider]\nkind = \"openai_compatible\"\nbase_url = \"https://api.example/v1\"\napi_key = \"k1\"\n",
         ));
-        let before = fs::read_to_string(desk.file()).unwrap();
+        let before = fs::read_to_string(harness.file()).unwrap();
         let evil = || setting("provider.base_url", "https://evil.example/v1");
         for (key, value) in [
             ("provider.base_url", "https://evil.example/v1"),
@@ -270,22 +270,22 @@ mod tests {
             ("web.search.base_url", "http://evil.example"),
             ("mcp.x.url", "http://evil.example"),
         ] {
-            let refused = desk.call(Role::Admin, setting(key, value)).await.unwrap_err();
+            let refused = harness.call(Role::Admin, setting(key, value)).await.unwrap_err();
             assert_eq!(refused, format!("Only the owner may set {key}. Nothing was changed."));
         }
-        let refused = desk.call(Role::Owner, evil()).await.unwrap_err();
+        let refused = harness.call(Role::Owner, evil()).await.unwrap_err();
         assert!(refused.contains("provider.api_key would go along to another server"), "{refused}");
-        assert_eq!(fs::read_to_string(desk.file()).unwrap(), before);
-        desk.call(Role::Admin, setting("provider.models.primary", "small")).await.unwrap();
+        assert_eq!(fs::read_to_string(harness.file()).unwrap(), before);
+        harness.call(Role::Admin, setting("provider.models.primary", "small")).await.unwrap();
     }
 
     #[tokio::test]
     async fn d6_a_change_is_critical_and_says_what_it_changes() {
-        let desk = Harness::new(Some("[agent]\niterations_max = 7\n"));
+        let harness = Harness::new(Some("[agent]\niterations_max = 7\n"));
         let assess = async |arguments| {
             let mut invocation = Invocation::for_trial(arguments);
             invocation.principal.role = Role::Owner;
-            desk.tool.assess(&invocation, &|_| false).await
+            harness.tool.assess(&invocation, &|_| false).await
         };
         let set = assess(setting("agent.iterations_max", "9")).await;
         assert_eq!((set.risk, set.grade), (Risk::Write, DangerGrade::Critical));

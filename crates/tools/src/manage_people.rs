@@ -291,7 +291,7 @@ impl Tool for ManagePeople {
     }
 
     /// Whoever only looks changes nothing.
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let action = invocation.arguments.get("action").and_then(Value::as_str);
         let looks = matches!(action, Some("list" | "show" | "upcoming_birthdays"));
         Assessment::usual(if looks { Risk::Read } else { Risk::Write })

@@ -108,7 +108,7 @@ enum ActionName {
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The sandbox of each command, and the drafts that it works in.
-    pub desk: DraftWorkspace,
+    pub draft_workspace: DraftWorkspace,
     /// Where commands work.
     pub workspace: Workspace,
     /// What reads them.
@@ -192,7 +192,7 @@ impl Terminal {
 
     /// Whether commands have no network unless their call asks for it.
     async fn has_no_network(&self) -> bool {
-        let confinement = &self.settings.desk.confinement;
+        let confinement = &self.settings.draft_workspace.confinement;
         !confinement.reach.network && confinement.sandbox.result().await.is_fully_enforced()
     }
 
@@ -205,7 +205,7 @@ impl Terminal {
     }
 
     async fn run(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
-        let bench = match self.settings.desk.begin(invocation, RetrySafety::Unsafe).await? {
+        let bench = match self.settings.draft_workspace.begin(invocation, RetrySafety::Unsafe).await? {
             CallPreparation::Work(bench) => bench,
             CallPreparation::Over { text, is_error: true } => return Err(text),
             CallPreparation::Over { text, is_error: false } => return Ok(Outcome::Text(text)),
@@ -250,11 +250,11 @@ impl Terminal {
     }
 
     async fn start(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
-        let desk = &self.settings.desk;
+        let draft_workspace = &self.settings.draft_workspace;
         // Nobody was asked about what only looks: should it change anything all the same, that is gone with it.
         let looks = shell::assess(command) == CommandVerdict::Looks;
-        let aside = if looks { desk.scratch_copy(invocation).await? } else { None };
-        let confinement = aside.as_ref().map_or(&desk.confinement, |aside| &aside.confinement);
+        let aside = if looks { draft_workspace.scratch_copy(invocation).await? } else { None };
+        let confinement = aside.as_ref().map_or(&draft_workspace.confinement, |aside| &aside.confinement);
         let errand = self.errand(command, fields, confinement, DraftUse::AtOnce)?;
         let id = format!("{}/{}", invocation.run, invocation.call);
         let order = JobRequest {
@@ -341,12 +341,14 @@ impl Tool for Terminal {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let Ok(fields) = serde_json::from_value::<Fields>(invocation.arguments.clone()) else {
             return Assessment::usual(Risk::Execute);
         };
         match (fields.action, &fields.command) {
-            (Action::Run | Action::Start, Some(command)) => judge::judge(&self.settings.desk, command, &fields).await,
+            (Action::Run | Action::Start, Some(command)) => {
+                judge::judge(&self.settings.draft_workspace, command, &fields).await
+            }
             (Action::Run | Action::Start, None) => Assessment::usual(Risk::Execute),
             // It looks at what was printed, and at no file.
             (Action::Check | Action::List, _) => Assessment { contained: true, ..Assessment::usual(Risk::Read) },

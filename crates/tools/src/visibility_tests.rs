@@ -277,13 +277,13 @@ proptest! {
     fn n8_nothing_crosses_whatever_people_do(acts in prop::collection::vec((actor(), act()), 1..24)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let house = Harness::new().await;
+            let harness = Harness::new().await;
             let mut words: Vec<(String, Actor, Ownership)> = Vec::new();
             for (number, (actor, act)) in acts.iter().enumerate() {
                 let word = format!("word{}x", number + 100);
-                let before = house.memory.store.read(kept_texts).await.unwrap();
-                house.act(*actor, act, &word).await;
-                let after = house.memory.store.read(kept_texts).await.unwrap();
+                let before = harness.memory.store.read(kept_texts).await.unwrap();
+                harness.act(*actor, act, &word).await;
+                let after = harness.memory.store.read(kept_texts).await.unwrap();
                 for (gone, by, whose) in words.iter().filter(|(old, ..)| before.contains(old) && !after.contains(old)) {
                     // What one is to those who know of them is put anew by whoever may.
                     let is_new = matches!(act, Act::Meet { .. } | Act::Merge { .. });
@@ -297,7 +297,7 @@ proptest! {
                 }
             }
             for reader in everybody() {
-                let shown = house.shown_to(reader).await;
+                let shown = harness.shown_to(reader).await;
                 let seen: BTreeSet<&str> = words.iter().map(|(word, ..)| word.as_str()).filter(|word| shown.contains(word)).collect();
                 for (word, by, whose) in words.iter().filter(|(word, ..)| seen.contains(word.as_str())) {
                     assert!(whose.seen_by(reader), "{reader:?} is shown {word} of {by:?}");
@@ -309,22 +309,22 @@ proptest! {
 
 #[tokio::test]
 async fn n8_who_forgets_what_they_told_takes_nobody_elses_values_along() {
-    let house = Harness::new().await;
+    let harness = Harness::new().await;
     let ada = Actor { user: 1, role: Role::User, trust: Trust::Trusted, hall: Some(HALLS[0]) };
     let bo = Actor { user: 2, ..ada };
-    let kept = async || house.memory.store.read(kept_texts).await.unwrap();
+    let kept = async || harness.memory.store.read(kept_texts).await.unwrap();
     for (actor, word) in [(ada, "green"), (bo, "red"), (bo, "blue")] {
-        house.act(actor, &Act::Remember { key: 0, everyone: false }, word).await;
+        harness.act(actor, &Act::Remember { key: 0, everyone: false }, word).await;
     }
     let forget = Act::Forget { memory: false, id: 3 };
-    house.act(ada, &forget, "").await;
+    harness.act(ada, &forget, "").await;
     assert_eq!(kept().await, "green\nred\nblue");
-    house.act(bo, &forget, "").await;
+    harness.act(bo, &forget, "").await;
     assert_eq!(kept().await, "green", "hers was history, and stays hers");
     let alone = Actor { hall: None, ..ada };
     for word in ["tall", "low"] {
-        house.act(alone, &Act::Remember { key: 1, everyone: false }, word).await;
+        harness.act(alone, &Act::Remember { key: 1, everyone: false }, word).await;
     }
-    house.act(alone, &Act::Forget { memory: false, id: 5 }, "").await;
+    harness.act(alone, &Act::Forget { memory: false, id: 5 }, "").await;
     assert_eq!(kept().await, "green", "of one's own all goes");
 }

@@ -131,9 +131,9 @@ impl Tool for WebFetch {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, is_mentioned: &MentionCheck<'_>) -> Assessment {
         let url = invocation.arguments["url"].as_str().unwrap_or_default();
-        disclosure::assess_address(url, self.guard.allowed(), heard)
+        disclosure::assess_address(url, self.guard.allowed(), is_mentioned)
     }
 
     async fn call(&self, invocation: Invocation) -> ToolResult {

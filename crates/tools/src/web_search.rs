@@ -152,9 +152,9 @@ impl Tool for WebSearch {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, is_mentioned: &MentionCheck<'_>) -> Assessment {
         let query = invocation.arguments["query"].as_str().unwrap_or_default();
-        if query.split(|c: char| !c.is_alphanumeric()).all(|word| is_ordinary(word, heard)) {
+        if query.split(|c: char| !c.is_alphanumeric()).all(|word| is_ordinary(word, is_mentioned)) {
             return Assessment::usual(Risk::Read);
         }
         let reasons = vec!["it tells the search service words that nobody said".to_owned()];
@@ -173,11 +173,11 @@ impl Tool for WebSearch {
 
 /// A word of letters or a short number (a year, a size) that was heard. Little words count like others: a long one can be
 /// spelt in them.
-fn is_ordinary(word: &str, heard: &MentionCheck<'_>) -> bool {
+fn is_ordinary(word: &str, is_mentioned: &MentionCheck<'_>) -> bool {
     let chars = word.chars().count();
     let digits = word.chars().all(|c| c.is_ascii_digit()) && chars <= DIGITS_MAX;
     let letters = word.chars().all(char::is_alphabetic) && chars <= WORD_CHARS_MAX;
-    chars == 0 || ((digits || letters) && heard(&Mention::Word(word)))
+    chars == 0 || ((digits || letters) && is_mentioned(&Mention::Word(word)))
 }
 
 /// The results, numbered.

@@ -22,7 +22,7 @@ pub(crate) enum ApiError {
     #[error(transparent)]
     Foreign(#[from] OriginRefusal),
     /// Too often.
-    #[error("too often: try again in a minute")]
+    #[error("too many attempts: try again in a minute")]
     TooOften,
     /// It is not there.
     #[error("there is no such {0}")]

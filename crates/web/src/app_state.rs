@@ -20,7 +20,7 @@ pub struct AppState {
     /// Who may open it.
     pub page_access: PageAccess,
     /// What the operations work with besides.
-    pub desk: OperationsContext,
+    pub operations_context: OperationsContext,
     /// Rings where the page is open nowhere.
     pub bell: PushTrigger,
     /// The way out to push services.

@@ -36,7 +36,7 @@ pub enum AskError {
     #[error(transparent)]
     Place(#[from] LocalError),
     /// Somebody is there, and does not answer.
-    #[error("Hob runs, but does not answer: {0}; `hob doctor` looks further")]
+    #[error("Hob is running but does not answer: {0}; `hob doctor` says more")]
     Silent(io::Error),
     /// The socket cannot be used by whoever asks.
     #[error("{path}: {source}; ask as the user that Hob runs as")]

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 
 use crate::cli::chat::{RestCheck, ports};
 use crate::cli::eval::case::Case;
+use crate::cli::isolated_config::isolated_config;
 use crate::cli::next_step::{refusal, refuse};
 use crate::daemon::trial::Trial;
 use crate::daemon::upkeep::disk::SystemSpace;
@@ -17,7 +18,6 @@ use crate::daemon::{Blueprint, DATABASE, Daemon, ServedChannels};
 use hob_agent::replay::load::{self, LoadOutcome};
 use hob_agent::replay::tree::{Evaluation, RunTree};
 use hob_config::Config;
-use hob_config::backup::BackupConfig;
 use hob_config::environment::Environment;
 use hob_config::telemetry::TelemetryConfig;
 use hob_config::workspace::WorkspaceConfig;
@@ -65,7 +65,7 @@ pub(super) async fn run(
     let folder = tempfile::Builder::new().prefix("hob-eval-").tempdir().context("there is no room for a trial")?;
     let console = Arc::new(Console::pipe(io::sink()));
     let daemon = Box::pin(Daemon::start(Blueprint {
-        config: isolated_config(ground.config, case, model.is_some(), left)?,
+        config: trial_config(ground.config, case, model.is_some(), left)?,
         // Whoever would change the config changes what is thrown away.
         config_file: Some(folder.path().join("config.toml")),
         source: Secret::new(String::new()),
@@ -104,26 +104,13 @@ async fn play_case(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) ->
     Ok(())
 }
 
-/// The config of a Hob that nobody reaches, that reaches nobody, and that begins nothing by itself.
-fn isolated_config(config: &Config, case: &Case, is_given: bool, left: Money) -> anyhow::Result<Config> {
-    let mut config = config.clone();
-    (config.telegram, config.slack, config.discord, config.email) = (None, None, None, None);
-    config.matrix = None;
-    config.matrix_accounts.clear();
-    config.telegram_accounts.clear();
-    config.slack_accounts.clear();
-    config.discord_accounts.clear();
-    config.email_accounts.clear();
-    config.schedule.clear();
-    config.webhooks.clear();
+/// The config of a Hob that nobody reaches, and that reaches nobody.
+fn trial_config(config: &Config, case: &Case, is_given: bool, left: Money) -> anyhow::Result<Config> {
+    let mut config = isolated_config(config, None);
     config.destinations.clear();
     config.hooks.clear();
-    config.mcp.clear();
-    config.heartbeat = None;
     config.transcription = None;
     config.speech = None;
-    config.server.turn_off();
-    config.backup = BackupConfig::default();
     config.telemetry = TelemetryConfig::default();
     config.workspace = WorkspaceConfig::default();
     config.memory.extract = false;

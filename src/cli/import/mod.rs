@@ -43,7 +43,7 @@ pub struct ImportArguments {
     /// Whose folder it is
     #[arg(value_enum)]
     pub(super) program: Program,
-    /// The folder; without it, where that program usually keeps it
+    /// The folder; by default where that program keeps it
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
     #[command(flatten)]
@@ -51,10 +51,10 @@ pub struct ImportArguments {
     /// Take keys and tokens as well, each into a file of its own beside the config
     #[arg(long)]
     secrets: bool,
-    /// What was remembered becomes this person's, who talks with Hob
+    /// Give what was remembered to this person, who talks with Hob
     #[arg(long, value_name = "NAME", conflicts_with = "house")]
     person: Option<String>,
-    /// What was remembered becomes everybody's in the house
+    /// Give what was remembered to everybody in the household
     #[arg(long)]
     house: bool,
 }
@@ -62,10 +62,10 @@ pub struct ImportArguments {
 /// Whether it is done.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 struct ImportMode {
-    /// Do it; without this it is only shown what would be done
+    /// Do it; without this, only show what would be done
     #[arg(long)]
     apply: bool,
-    /// Only show it, as without --apply
+    /// Only show what would be done, as without --apply
     #[arg(long, conflicts_with = "apply")]
     dry_run: bool,
 }

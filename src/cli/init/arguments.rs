@@ -11,10 +11,10 @@ use crate::cli::init::setup_environment::Service;
 /// What `hob init` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct InitArguments {
-    /// Ask nothing; all that is needed comes from the flags
+    /// Ask nothing; take everything from the flags
     #[arg(long)]
     pub(super) non_interactive: bool,
-    /// Replace what the config says already
+    /// Replace what the config already says
     #[arg(long, requires = "non_interactive")]
     pub(super) yes: bool,
     #[command(flatten)]
@@ -64,10 +64,10 @@ pub struct InitArguments {
     /// A file with the mailbox's password
     #[arg(long, value_name = "FILE", requires = "email_address")]
     pub(super) email_password_file: Option<PathBuf>,
-    /// The server letters are read from
+    /// The server that mail is read from
     #[arg(long, value_name = "HOST", requires = "email_address")]
     pub(super) imap_host: Option<String>,
-    /// The server letters are sent by
+    /// The server that mail is sent through
     #[arg(long, value_name = "HOST", requires = "email_address")]
     pub(super) smtp_host: Option<String>,
     /// The owner's mail address
@@ -84,19 +84,19 @@ pub struct InitOptions {
     /// Who runs the model
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(KINDS.iter().map(|kind| kind.name)))]
     pub(super) provider: Option<String>,
-    /// The model; without it, the provider's usual one
+    /// The model; by default the provider's usual one
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
-    /// Where the provider is, if not where it usually is
+    /// The provider's address, if it is not the usual one
     #[arg(long, value_name = "URL")]
     pub(super) base_url: Option<String>,
     /// A Bot API server of your own
     #[arg(long, value_name = "URL")]
     pub(super) telegram_api_url: Option<String>,
-    /// Slack's address, if there is a proxy before it
+    /// Slack's address, if it is behind a proxy
     #[arg(long, value_name = "URL")]
     pub(super) slack_api_url: Option<String>,
-    /// Discord's address, if there is a proxy before it
+    /// Discord's address, if it is behind a proxy
     #[arg(long, value_name = "URL")]
     pub(super) discord_api_url: Option<String>,
 }

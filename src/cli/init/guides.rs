@@ -129,12 +129,12 @@ const EMAIL: ChannelGuide = ChannelGuide {
         GuideField { key: "email.address", ask: "Hob's address", what: FieldKind::Text { usual: None } },
         GuideField {
             key: "email.imap_host",
-            ask: "The server letters are read from",
+            ask: "The server that mail is read from",
             what: FieldKind::Text { usual: Some("imap.") },
         },
         GuideField {
             key: "email.smtp_host",
-            ask: "The server letters are sent by",
+            ask: "The server that mail is sent through",
             what: FieldKind::Text { usual: Some("smtp.") },
         },
         GuideField {

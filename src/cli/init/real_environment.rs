@@ -18,6 +18,7 @@ use crate::cli::init::asker::SetupError;
 use crate::cli::init::phone::is_of_a_home;
 use crate::cli::init::save::ConfigDraft;
 use crate::cli::init::setup_environment::{OwnerOutcome, Service, SetupEnvironment, SetupTrouble, TrialTurn};
+use crate::cli::isolated_config::isolated_config;
 use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{service, version, web};
 use crate::daemon::error::StartError;
@@ -28,7 +29,6 @@ use hob_agent::machine::event::Event;
 use hob_agent::replay::RecordedRun;
 use hob_agent::replay::load::{self, LoadOutcome};
 use hob_config::Config;
-use hob_config::backup::BackupConfig;
 use hob_config::environment::Environment;
 use hob_console::pipe::{ScriptInput, pipe};
 use hob_console::screen::Console;
@@ -144,28 +144,6 @@ fn blueprint(draft: &ConfigDraft, config: Config, data_dir: PathBuf) -> anyhow::
     })
 }
 
-/// The config of a Hob that has this channel alone, and begins nothing by itself.
-fn single_channel_config(config: &Config, channel: Option<ChannelKind>) -> Config {
-    let mut config = config.clone();
-    config.telegram.take_if(|_| channel != Some(ChannelKind::Telegram));
-    config.slack.take_if(|_| channel != Some(ChannelKind::Slack));
-    config.discord.take_if(|_| channel != Some(ChannelKind::Discord));
-    config.matrix.take_if(|_| channel != Some(ChannelKind::Matrix));
-    config.email.take_if(|_| channel != Some(ChannelKind::Email));
-    config.telegram_accounts.clear();
-    config.slack_accounts.clear();
-    config.discord_accounts.clear();
-    config.matrix_accounts.clear();
-    config.email_accounts.clear();
-    config.schedule.clear();
-    config.webhooks.clear();
-    config.heartbeat = None;
-    config.server.turn_off();
-    config.mcp.clear();
-    config.backup = BackupConfig::default();
-    config
-}
-
 impl SetupEnvironment for RealEnvironment {
     fn is_built(&self, section: &str) -> bool {
         version::is_built(section)
@@ -210,11 +188,11 @@ impl SetupEnvironment for RealEnvironment {
     ) -> Result<Result<String, SetupTrouble>, SetupError> {
         self.hang_up()?;
         let since = SystemClock.now();
-        if !single_channel_config(&draft.config, Some(channel)).has_channel() {
+        if !isolated_config(&draft.config, Some(channel)).has_channel() {
             let why = "a secret of its section cannot be had; `hob config check` says which".to_owned();
             return Ok(Err(SetupTrouble { why, of_key: true }));
         }
-        let blueprint = blueprint(draft, single_channel_config(&draft.config, Some(channel)), draft.data_dir()?)?;
+        let blueprint = blueprint(draft, isolated_config(&draft.config, Some(channel)), draft.data_dir()?)?;
         let daemon = match self.work(Box::pin(Daemon::start(blueprint)))? {
             Ok(daemon) => daemon,
             Err(error) => return Ok(Err(not_started(&error))),
@@ -338,7 +316,7 @@ async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     let console = Arc::new(Console::pipe(page.clone()));
     let plan = Blueprint {
         serves: ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>),
-        ..blueprint(draft, single_channel_config(&draft.config, None), place.to_owned())?
+        ..blueprint(draft, isolated_config(&draft.config, None), place.to_owned())?
     };
     let daemon = Box::pin(Daemon::start(plan)).await?;
     let input = ScriptInput { lines: Box::new(Cursor::new(QUESTION)), errors: Box::new(io::sink()) };
@@ -361,13 +339,13 @@ async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<TrialTurn> 
     let runs = reader.read(async |tx| load::list_runs(tx, None, None, 1).await).await?;
     let run = runs
         .and_then(|runs| runs.into_iter().next())
-        .context(refusal!("the question was not taken up"; "try again; `hob doctor` looks further"))?;
+        .context(refusal!("the question was not taken up"; "try again; `hob doctor` says more"))?;
     if run.state != "completed" {
         let said = if said.is_empty() { "it ended without an answer".to_owned() } else { said };
         refuse!("{said}"; "choose another model, or try again");
     }
     let LoadOutcome::Run(record) = reader.read(async |tx| load::load(tx, run.id).await).await? else {
-        refuse!("run {} is not recorded", run.id; "try again; `hob doctor` looks further");
+        refuse!("run {} is not recorded", run.id; "try again; `hob doctor` says more");
     };
     let took = u64::try_from(run.ended_at.unwrap_or(run.created_at).saturating_sub(run.created_at)).unwrap_or(0);
     let (model, tools) = models_and_tools(&record);

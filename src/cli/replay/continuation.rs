@@ -32,13 +32,13 @@ pub(super) struct AskArguments {
     /// Where the record ends, ask the model: tools answer from the record or not at all, and nothing is written
     #[arg(long, requires = "what_if")]
     ask: bool,
-    /// Dollars that asking may cost, as far as prices are known
+    /// The most that asking may cost, in dollars, where prices are known
     #[arg(long, default_value_t = 0.5, value_name = "USD", value_parser = dollars, requires = "ask")]
     max_usd: f64,
-    /// Tokens that asking may take of models without a known price
+    /// The most tokens that asking may take from models without a known price
     #[arg(long, default_value_t = 100_000, value_name = "TOKENS", requires = "ask")]
     max_tokens: u64,
-    /// Calls of a model that asking may make
+    /// The most model calls that asking may make
     #[arg(long, default_value_t = 20, value_name = "CALLS", requires = "ask")]
     max_calls: u32,
 }

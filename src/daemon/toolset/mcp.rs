@@ -34,7 +34,7 @@ pub(in crate::daemon) fn servers(
     let place = ServerContext {
         data_dir: blueprint.data_dir.clone(),
         leftovers: ProcessReaper::of(&blueprint.data_dir),
-        walls: own_programs::program_sandbox(&blueprint.config.terminal, &roots.sandbox, &blueprint.data_dir),
+        program_sandbox: own_programs::program_sandbox(&blueprint.config.terminal, &roots.sandbox, &blueprint.data_dir),
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
         tracker: tracker.clone(),

@@ -121,10 +121,10 @@ pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Re
     if let Err(error) = std::fs::create_dir_all(&dependencies.workspace.root) {
         tracing::error!(%error, "the workspace cannot be made: no command can run in it");
     }
-    let (desk, shell) = (draft_workspace(dependencies), config.shell.clone().unwrap_or_else(usual_shell));
-    let watch = WatchCommand::new(toolset::schedules(dependencies), desk.clone(), shell.clone());
+    let (draft_workspace, shell) = (draft_workspace(dependencies), config.shell.clone().unwrap_or_else(usual_shell));
+    let watch = WatchCommand::new(toolset::schedules(dependencies), draft_workspace.clone(), shell.clone());
     registry.with(Arc::new(watch)).with(Arc::new(Terminal::new(Settings {
-        desk,
+        draft_workspace,
         workspace: dependencies.workspace.clone(),
         shell,
         timeout: Duration::from_secs(config.timeout_secs),

@@ -105,7 +105,7 @@ pub(in crate::doctor) async fn mcp(patient: &DoctorInputs) -> Vec<Finding> {
     let place = ServerContext {
         data_dir: data_dir.clone(),
         leftovers: ProcessReaper::of(data_dir),
-        walls: toolset::own_programs::program_sandbox(
+        program_sandbox: toolset::own_programs::program_sandbox(
             &config.terminal,
             &sandbox_trial(patient, config, data_dir).await.into(),
             data_dir,

@@ -97,7 +97,7 @@ pub fn no_channel() -> Finding {
 
 /// What commands can be kept from; `is_wanted`: whether there is a terminal.
 pub fn sandbox(strength: &Strength, is_wanted: bool) -> Finding {
-    let fix = "docs/terminal.md, \"What holds it\", says what each wall needs";
+    let fix = "docs/terminal.md, \"What holds it\", says what each restriction needs";
     match strength {
         Strength::Full { .. } => Finding::ok(Check::Sandbox, strength.to_string()),
         Strength::Partial { .. } | Strength::None { .. } if !is_wanted => {
@@ -281,7 +281,7 @@ mod tests {
         fail channels: slack (work): Slack does not know the token; see to the account's section in config.toml, and to the network
         note channels: no platform is connected
         ok   sandbox: commands are confined (Landlock, seccomp)
-        warn sandbox: commands cannot be confined, so each must be approved: no Landlock; docs/terminal.md, "What holds it", says what each wall needs
+        warn sandbox: commands cannot be confined, so each must be approved: no Landlock; docs/terminal.md, "What holds it", says what each restriction needs
         note sandbox: the terminal is off; commands cannot be confined, so each must be approved: no Landlock
         ok   mcp: notes answers after 1.2 s; tools on offer: 3
         fail mcp: notes: it ended at once; see to [mcp.notes]; `hob mcp test notes` tries it alone

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::torture::person::{PersonLog, talk};
-use hob_testkit::fake_model::{Asked, FakeModel, Reply, Script};
+use hob_testkit::fake_model::{FakeModel, ReceivedRequest, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
 
 const PEOPLE: i64 = 20;
@@ -97,7 +97,7 @@ impl Harness {
 }
 
 /// Does what the last message wants: `NAME effect TIME`, `NAME safe TIME` or `NAME plain TIME`.
-fn answer(asked: &Asked) -> Reply {
+fn answer(asked: &ReceivedRequest) -> Reply {
     let wanted = asked.last_user().lines().last().unwrap_or_default();
     let mut words = wanted.split(' ');
     let (name, how, time) = (words.next().unwrap(), words.next().unwrap_or_default(), words.next().unwrap_or("0"));

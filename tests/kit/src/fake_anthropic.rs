@@ -31,13 +31,13 @@ pub const MODELS: [&str; 3] = ["claude-haiku-4-5", "claude-opus-4-6", "claude-op
 
 /// A request as the server got it.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub body: Value,
     /// The body, byte for byte.
     pub raw: String,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
@@ -91,7 +91,7 @@ pub struct AnthropicService {
 }
 
 impl Service for AnthropicService {
-    type Asked = Asked;
+    type ReceivedRequest = ReceivedRequest;
     type Reply = Reply;
 
     fn judge(&self, asked: &RecordedRequest) -> Verdict {
@@ -113,11 +113,11 @@ impl Service for AnthropicService {
         }
     }
 
-    fn asked(&self, request: RecordedRequest) -> Asked {
-        Asked { body: request.body, raw: String::from_utf8_lossy(&request.raw).into_owned() }
+    fn asked(&self, request: RecordedRequest) -> ReceivedRequest {
+        ReceivedRequest { body: request.body, raw: String::from_utf8_lossy(&request.raw).into_owned() }
     }
 
-    fn play(&self, reply: Reply, asked: &Asked) -> Answer {
+    fn play(&self, reply: Reply, asked: &ReceivedRequest) -> Answer {
         match reply {
             Reply::Whole(answer) => answer,
             Reply::Stream(script) => {

@@ -19,25 +19,25 @@ enum Reply<Good> {
 }
 
 /// What the server knows: the answers to come, and each request that was well made.
-pub struct AudioState<Good, Asked> {
+pub struct AudioState<Good, Received> {
     script: VecDeque<Reply<Good>>,
-    taken: Vec<Asked>,
+    taken: Vec<Received>,
     refused: Vec<String>,
     asked: usize,
     key: Option<String>,
 }
 
-pub(crate) type SharedState<Good, Asked> = Arc<Mutex<AudioState<Good, Asked>>>;
+pub(crate) type SharedState<Good, Received> = Arc<Mutex<AudioState<Good, Received>>>;
 
 /// The server; it ends when dropped.
-pub struct AudioServer<Good, Asked> {
-    world: SharedState<Good, Asked>,
+pub struct AudioServer<Good, Received> {
+    world: SharedState<Good, Received>,
     served: Served,
 }
 
-impl<Good: Send + 'static, Asked: Clone + Send + 'static> AudioServer<Good, Asked> {
+impl<Good: Send + 'static, Received: Clone + Send + 'static> AudioServer<Good, Received> {
     /// Listens on a free port of loopback, with an empty script.
-    pub(crate) async fn serving(path: &str, handler: MethodRouter<SharedState<Good, Asked>>) -> Self {
+    pub(crate) async fn serving(path: &str, handler: MethodRouter<SharedState<Good, Received>>) -> Self {
         let state = AudioState { script: VecDeque::new(), taken: Vec::new(), refused: Vec::new(), asked: 0, key: None };
         let world = Arc::new(Mutex::new(state));
         let router = Router::new().route(path, handler).with_state(Arc::clone(&world));
@@ -74,7 +74,7 @@ impl<Good: Send + 'static, Asked: Clone + Send + 'static> AudioServer<Good, Aske
     }
 
     /// Every request that was well made, in order, whatever the answer was.
-    pub(crate) fn taken(&self) -> Vec<Asked> {
+    pub(crate) fn taken(&self) -> Vec<Received> {
         self.world().taken.clone()
     }
 
@@ -88,12 +88,12 @@ impl<Good: Send + 'static, Asked: Clone + Send + 'static> AudioServer<Good, Aske
         self.world().asked
     }
 
-    fn world(&self) -> MutexGuard<'_, AudioState<Good, Asked>> {
+    fn world(&self) -> MutexGuard<'_, AudioState<Good, Received>> {
         self.world.lock().unwrap()
     }
 }
 
-impl<Good, Asked> AudioState<Good, Asked> {
+impl<Good, Received> AudioState<Good, Received> {
     /// Counts a request; without the right key it goes no further.
     pub(crate) fn admit(&mut self, headers: &HeaderMap) -> Result<(), Refusal> {
         self.asked += 1;
@@ -105,7 +105,7 @@ impl<Good, Asked> AudioState<Good, Asked> {
         Err(Refusal { status: StatusCode::UNAUTHORIZED, message, code: Some("invalid_api_key") })
     }
 
-    fn take(&mut self, checked: Result<Asked, Refusal>) -> Result<Option<Reply<Good>>, Refusal> {
+    fn take(&mut self, checked: Result<Received, Refusal>) -> Result<Option<Reply<Good>>, Refusal> {
         let asked = checked.inspect_err(|refusal| self.refused.push(refusal.message.clone()))?;
         self.taken.push(asked);
         Ok(self.script.pop_front())
@@ -113,9 +113,9 @@ impl<Good, Asked> AudioState<Good, Asked> {
 }
 
 /// Keeps what was asked; answers with what the script has for it, if anything.
-pub(crate) async fn next<Good, Asked>(
-    world: &Mutex<AudioState<Good, Asked>>,
-    checked: Result<Asked, Refusal>,
+pub(crate) async fn next<Good, Received>(
+    world: &Mutex<AudioState<Good, Received>>,
+    checked: Result<Received, Refusal>,
 ) -> Result<Option<Good>, Refusal> {
     let reply = world.lock().unwrap().take(checked)?;
     match reply {

@@ -41,7 +41,7 @@ pub enum Fault {
 
 /// What becomes of a connection to the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kick {
+pub enum GatewayFault {
     /// It is cut.
     Drop,
     /// It is closed with this code.
@@ -140,7 +140,7 @@ impl FakeDiscord {
     }
 
     /// What becomes of the connection that there is.
-    pub fn kick(&self, kick: Kick) {
+    pub fn kick(&self, kick: GatewayFault) {
         self.look(|world| world.kicks.push_back(kick));
     }
 

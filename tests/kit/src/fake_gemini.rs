@@ -55,7 +55,7 @@ pub struct GeminiService {
 }
 
 impl Service for GeminiService {
-    type Asked = RecordedRequest;
+    type ReceivedRequest = RecordedRequest;
     type Reply = Answer;
 
     fn judge(&self, asked: &RecordedRequest) -> Verdict {

@@ -27,13 +27,13 @@ mod script;
 
 /// A request as the server got it.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub body: Value,
     /// The header `authorization`.
     pub authorization: Option<String>,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
@@ -157,7 +157,7 @@ struct ServiceState {
 }
 
 impl Service for ModelService {
-    type Asked = Asked;
+    type ReceivedRequest = ReceivedRequest;
     type Reply = Reply;
 
     fn judge(&self, asked: &RecordedRequest) -> Verdict {
@@ -194,12 +194,12 @@ impl Service for ModelService {
         }
     }
 
-    fn asked(&self, request: RecordedRequest) -> Asked {
+    fn asked(&self, request: RecordedRequest) -> ReceivedRequest {
         let authorization = request.header("authorization").map(str::to_owned);
-        Asked { body: request.body, authorization }
+        ReceivedRequest { body: request.body, authorization }
     }
 
-    fn play(&self, reply: Reply, asked: &Asked) -> Answer {
+    fn play(&self, reply: Reply, asked: &ReceivedRequest) -> Answer {
         let wants_usage = asked.body["stream_options"]["include_usage"] == json!(true);
         match reply {
             Reply::Whole(answer) => answer,

@@ -90,7 +90,7 @@ pub struct OllamaService {
 }
 
 impl Service for OllamaService {
-    type Asked = RecordedRequest;
+    type ReceivedRequest = RecordedRequest;
     type Reply = Answer;
 
     fn judge(&self, asked: &RecordedRequest) -> Verdict {

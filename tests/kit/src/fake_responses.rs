@@ -79,7 +79,7 @@ impl FakeResponses {
 pub struct ResponsesService(Mutex<HashSet<String>>);
 
 impl Service for ResponsesService {
-    type Asked = Value;
+    type ReceivedRequest = Value;
     type Reply = Answer;
 
     fn judge(&self, asked: &RecordedRequest) -> Verdict {

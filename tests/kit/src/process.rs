@@ -35,7 +35,7 @@ pub fn binary() -> PathBuf {
 }
 
 /// `hob` with these arguments, in `home` and with nothing of this process's environment that it would look at.
-pub fn hob(home: &Path, arguments: &[&str]) -> Command {
+pub fn hob_command(home: &Path, arguments: &[&str]) -> Command {
     let mut command = at_home(&binary(), home);
     command.args(arguments);
     command
@@ -54,12 +54,12 @@ pub fn at_home(program: &Path, home: &Path) -> Command {
 }
 
 /// A running `hob`. Dropped, it is killed; if the test failed, what it wrote to standard error is shown.
-pub struct Hob {
+pub struct HobProcess {
     child: Child,
     log: watch::Receiver<String>,
 }
 
-impl Hob {
+impl HobProcess {
     /// Starts it and reads its standard error.
     pub fn start(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
@@ -132,7 +132,7 @@ impl Hob {
     }
 }
 
-impl Drop for Hob {
+impl Drop for HobProcess {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("--- standard error of hob ---\n{}--- end ---", self.log());

@@ -127,17 +127,17 @@ pub enum Verdict {
 /// A service: what it takes, and what it knows.
 pub trait Service: Send + Sync + 'static {
     /// A request that was taken, as tests look at it.
-    type Asked: Clone + Send + 'static;
+    type ReceivedRequest: Clone + Send + 'static;
     /// What scripts are made of.
     type Reply: Send + 'static;
 
     fn judge(&self, asked: &RecordedRequest) -> Verdict;
 
     /// What is kept of a request that was taken.
-    fn asked(&self, request: RecordedRequest) -> Self::Asked;
+    fn asked(&self, request: RecordedRequest) -> Self::ReceivedRequest;
 
     /// Answers with a reply of the script.
-    fn play(&self, reply: Self::Reply, asked: &Self::Asked) -> Answer;
+    fn play(&self, reply: Self::Reply, asked: &Self::ReceivedRequest) -> Answer;
 
     /// What is said when the script is over.
     fn over(&self) -> Verdict {
@@ -148,12 +148,12 @@ pub trait Service: Send + Sync + 'static {
 /// There are more requests than answers.
 pub const OVER: &str = "The fake has no answer in its script for this request.";
 
-type FallbackReply<S> = Arc<dyn Fn(&<S as Service>::Asked) -> <S as Service>::Reply + Send + Sync>;
+type FallbackReply<S> = Arc<dyn Fn(&<S as Service>::ReceivedRequest) -> <S as Service>::Reply + Send + Sync>;
 
 struct Script<S: Service> {
     replies: VecDeque<S::Reply>,
     otherwise: Option<FallbackReply<S>>,
-    requests: Vec<S::Asked>,
+    requests: Vec<S::ReceivedRequest>,
     refused: Vec<String>,
     forgets: bool,
 }
@@ -231,7 +231,7 @@ impl<S: Service> ScriptedServer<S> {
     }
 
     /// Answers what comes after the script by what is asked. Without it such requests are refused.
-    pub fn otherwise(&self, reply: impl Fn(&S::Asked) -> S::Reply + Send + Sync + 'static) -> &Self {
+    pub fn otherwise(&self, reply: impl Fn(&S::ReceivedRequest) -> S::Reply + Send + Sync + 'static) -> &Self {
         self.shared.script().otherwise = Some(Arc::new(reply));
         self
     }
@@ -243,7 +243,7 @@ impl<S: Service> ScriptedServer<S> {
     }
 
     /// Every request that was taken, in order, whatever the answer was.
-    pub fn requests(&self) -> Vec<S::Asked> {
+    pub fn requests(&self) -> Vec<S::ReceivedRequest> {
         self.shared.script().requests.clone()
     }
 

@@ -16,22 +16,22 @@ const ALL: &str = "# The week\n\n| Day | Who cooks | What |\n|---|---|---|\n| Mo
 async fn look(platform: Box<dyn Platform>) {
     let mut there = PlatformHarness::with(platform, PAY).await;
     let kind = there.platform.kind();
-    there.house.model.reply(Reply::text(ALL));
+    there.hob.model.reply(Reply::text(ALL));
     there.say("What is on this week?").await;
     there.until("the answer", |shown| !shown.is_empty()).await;
-    there.house.recorded(1).await;
-    println!("==== {kind}: everything\n{}", there.platform.raw(&there.house));
-    there.house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#)).reply(Reply::text("Paid."));
+    there.hob.recorded(1).await;
+    println!("==== {kind}: everything\n{}", there.platform.raw(&there.hob));
+    there.hob.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#)).reply(Reply::text("Paid."));
     there.say("Pay Ben").await;
     there.until("the question", |shown| shown.len() == 2).await;
-    println!("==== {kind}: an approval\n{}", there.platform.raw(&there.house));
+    println!("==== {kind}: an approval\n{}", there.platform.raw(&there.hob));
     there.say("1").await;
     there.until("the end", |shown| shown.iter().any(|shown| shown.text.contains("Paid."))).await;
-    there.house.model.reply(Script::default().words("The beginning of an answer").cut().into());
-    there.house.model.otherwise(|_| Reply::status(401));
+    there.hob.model.reply(Script::default().words("The beginning of an answer").cut().into());
+    there.hob.model.otherwise(|_| Reply::status(401));
     there.say("And now?").await;
     there.until("the error", |shown| shown.len() >= 4).await;
-    println!("==== {kind}: after the approval, and an error\n{}", there.platform.raw(&there.house));
+    println!("==== {kind}: after the approval, and an error\n{}", there.platform.raw(&there.hob));
 }
 
 #[tokio::test]

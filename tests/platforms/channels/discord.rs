@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::channels::platform::{MessagesPredicate, Platform, VisibleMessage};
 use hob_testkit::fake_discord::FakeDiscord;
 use hob_testkit::fake_discord::world::{ADA, DM, Message, Post, World};
-use hob_testkit::house::House;
+use hob_testkit::test_hob::TestHob;
 
 pub(crate) struct OnDiscord {
     discord: FakeDiscord,
@@ -49,43 +49,43 @@ impl Platform for OnDiscord {
         format!("[discord]\nbot_token = '{token}'\nowner_user_ids = [{ADA}]\napi_url = '{url}'\n")
     }
 
-    async fn connected(&mut self, _house: &House) {
+    async fn connected(&mut self, _house: &TestHob) {
         self.discord.until_identified(self.logins + 1).await;
         self.logins = self.discord.look(|world| world.identified);
     }
 
-    async fn say(&mut self, _house: &House, text: &str) -> String {
+    async fn say(&mut self, _house: &TestHob, text: &str) -> String {
         self.discord.say(DM, ADA, text).to_string()
     }
 
-    async fn again(&mut self, _house: &House, id: &str) {
+    async fn again(&mut self, _house: &TestHob, id: &str) {
         let id = id.parse().unwrap();
         self.discord.look(|world| world.tell_message("MESSAGE_CREATE", DM, id));
     }
 
-    async fn hand(&mut self, _house: &House, name: &str, bytes: &[u8], text: &str) {
+    async fn hand(&mut self, _house: &TestHob, name: &str, bytes: &[u8], text: &str) {
         self.discord.post(Post::new(DM, ADA, text).with_file(name, bytes));
     }
 
-    async fn press(&mut self, _house: &House, label: &str) {
+    async fn press(&mut self, _house: &TestHob, label: &str) {
         let asked = self.discord.sent(DM).pop().unwrap();
         let button = buttons(&asked).into_iter().find(|button| button["label"] == label).unwrap();
         self.discord.press(DM, ADA, asked.id, button["custom_id"].as_str().unwrap());
     }
 
-    async fn until(&self, _house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
+    async fn until(&self, _house: &TestHob, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
         self.discord.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 
-    fn raw(&self, _house: &House) -> String {
+    fn raw(&self, _house: &TestHob) -> String {
         self.discord.sent(DM).iter().map(|message| format!("{message:#?}")).collect::<Vec<_>>().join("\n")
     }
 
-    async fn goes_down(&mut self, _house: &mut House) {
+    async fn goes_down(&mut self, _house: &mut TestHob) {
         self.discord.go_down().await;
     }
 
-    async fn comes_back(&mut self, _house: &mut House) {
+    async fn comes_back(&mut self, _house: &mut TestHob) {
         self.discord.come_back().await;
     }
 }

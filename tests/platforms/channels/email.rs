@@ -7,8 +7,8 @@ use hob_core::domain::inbound::ChannelKind;
 use mail_parser::{MessageParser, MimeHeaders as _};
 
 use crate::channels::platform::{MessagesPredicate, Platform, VisibleMessage};
-use hob_testkit::house::House;
 use hob_testkit::mail_servers::Servers;
+use hob_testkit::test_hob::TestHob;
 
 /// How long Hob's mailbox may stay silent before it is looked at again.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -71,23 +71,23 @@ impl Platform for ByEmail {
         self.servers.settings() + "replies_per_hour_max = 1000\nowner_addresses = ['ada@example.org']\n"
     }
 
-    async fn connected(&mut self, house: &House) {
-        let hob = house.hob.as_ref().unwrap();
-        while hob.log().matches("is watched").count() <= self.watched {
+    async fn connected(&mut self, hob: &TestHob) {
+        let process = hob.process.as_ref().unwrap();
+        while process.log().matches("is watched").count() <= self.watched {
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
 
-    async fn say(&mut self, _house: &House, text: &str) -> String {
+    async fn say(&mut self, _house: &TestHob, text: &str) -> String {
         self.put("Content-Type: text/plain; charset=utf-8\r\n", text)
     }
 
-    async fn again(&mut self, _house: &House, id: &str) {
+    async fn again(&mut self, _house: &TestHob, id: &str) {
         let index: usize = id.parse().unwrap();
         self.servers.put(&self.letters[index]);
     }
 
-    async fn hand(&mut self, _house: &House, name: &str, bytes: &[u8], text: &str) {
+    async fn hand(&mut self, _house: &TestHob, name: &str, bytes: &[u8], text: &str) {
         let content = String::from_utf8(bytes.to_vec()).unwrap().replace('\n', "=0A=\r\n");
         let body = format!(
             "--part\r\nContent-Type: text/plain\r\n\r\n{text}\r\n--part\r\nContent-Type: text/plain; name=\"{name}\"\r\n\
@@ -97,11 +97,11 @@ impl Platform for ByEmail {
         self.put("Content-Type: multipart/mixed; boundary=part\r\n", &body);
     }
 
-    async fn press(&mut self, _house: &House, label: &str) {
+    async fn press(&mut self, _house: &TestHob, label: &str) {
         panic!("a letter has no button {label}");
     }
 
-    async fn until(&self, _house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
+    async fn until(&self, _house: &TestHob, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
         loop {
             let here = self.here();
             if seen(&here) {
@@ -111,16 +111,16 @@ impl Platform for ByEmail {
         }
     }
 
-    fn raw(&self, _house: &House) -> String {
+    fn raw(&self, _house: &TestHob) -> String {
         self.servers.got("ada").join("\n")
     }
 
-    async fn goes_down(&mut self, _house: &mut House) {
+    async fn goes_down(&mut self, _house: &mut TestHob) {
         self.servers.stop_imap();
         self.servers.stop_smtp();
     }
 
-    async fn comes_back(&mut self, _house: &mut House) {
+    async fn comes_back(&mut self, _house: &mut TestHob) {
         self.servers.start_imap();
         self.servers.start_smtp();
     }

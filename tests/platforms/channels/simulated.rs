@@ -23,7 +23,7 @@ use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-use hob_testkit::house::House;
+use hob_testkit::test_hob::TestHob;
 
 /// How long a turn of the clock takes.
 const TURN: Duration = Duration::from_millis(1);
@@ -83,11 +83,11 @@ impl clock::Clock for TimeOfDay {
 }
 
 /// Starts the house's Hob here, as `hob run` does.
-pub(crate) async fn start(house: &House, clock: &Clock) -> Daemon {
-    let environment = Environment::of("/", [("HOME", house.path("").into_os_string())]);
-    let loaded = load(Some(&house.path("config.toml")), &environment).unwrap();
+pub(crate) async fn start(hob: &TestHob, clock: &Clock) -> Daemon {
+    let environment = Environment::of("/", [("HOME", hob.path("").into_os_string())]);
+    let loaded = load(Some(&hob.path("config.toml")), &environment).unwrap();
     let redactor = Redactor::new(&loaded.secrets(&environment)).unwrap();
-    let data_dir = house.path("data");
+    let data_dir = hob.path("data");
     std::fs::create_dir_all(&data_dir).unwrap();
     let blueprint = Blueprint {
         config: loaded.config,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::channels::platform::{MessagesPredicate, Platform, VisibleMessage};
 use hob_testkit::fake_slack::FakeSlack;
 use hob_testkit::fake_slack::world::World;
-use hob_testkit::house::House;
+use hob_testkit::test_hob::TestHob;
 
 const ADA: &str = "U0ADA";
 const ADAS: &str = "D0ADA";
@@ -52,7 +52,7 @@ impl Platform for OnSlack {
         format!("[slack]\nbot_token = '{bot}'\napp_token = '{app}'\nowner_user_ids = ['{ADA}']\napi_url = '{url}'\n")
     }
 
-    async fn connected(&mut self, _house: &House) {
+    async fn connected(&mut self, _house: &TestHob) {
         let known = self.sockets;
         self.slack
             .until_true("a socket of its own", |world| world.sockets_opened > known && !world.sockets.is_empty())
@@ -60,7 +60,7 @@ impl Platform for OnSlack {
         self.sockets = self.slack.look(|world| world.sockets_opened);
     }
 
-    async fn say(&mut self, _house: &House, text: &str) -> String {
+    async fn say(&mut self, _house: &TestHob, text: &str) -> String {
         // What begins with a slash is a command of Slack's own there.
         match text.strip_prefix('/') {
             Some(command) => {
@@ -71,7 +71,7 @@ impl Platform for OnSlack {
         }
     }
 
-    async fn again(&mut self, _house: &House, id: &str) {
+    async fn again(&mut self, _house: &TestHob, id: &str) {
         self.slack.look(|world| {
             let mut event = world.message(ADAS, id).clone();
             event["channel"] = ADAS.into();
@@ -81,31 +81,31 @@ impl Platform for OnSlack {
         });
     }
 
-    async fn hand(&mut self, _house: &House, name: &str, bytes: &[u8], text: &str) {
+    async fn hand(&mut self, _house: &TestHob, name: &str, bytes: &[u8], text: &str) {
         self.slack.hand(ADAS, ADA, self.slack.file(name, bytes), text);
     }
 
-    async fn press(&mut self, _house: &House, label: &str) {
+    async fn press(&mut self, _house: &TestHob, label: &str) {
         let asked =
             self.slack.look(|world| world.posts_of_bot(ADAS).last().unwrap()["ts"].as_str().unwrap().to_owned());
         self.slack.press(ADAS, &asked, ADA, label);
     }
 
-    async fn until(&self, _house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
+    async fn until(&self, _house: &TestHob, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
         self.slack.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 
-    fn raw(&self, _house: &House) -> String {
+    fn raw(&self, _house: &TestHob) -> String {
         let all =
             |world: &mut World| world.posts_of_bot(ADAS).iter().map(|post| format!("{post:#}")).collect::<Vec<_>>();
         self.slack.look(all).join("\n")
     }
 
-    async fn goes_down(&mut self, _house: &mut House) {
+    async fn goes_down(&mut self, _house: &mut TestHob) {
         self.slack.go_down().await;
     }
 
-    async fn comes_back(&mut self, _house: &mut House) {
+    async fn comes_back(&mut self, _house: &mut TestHob) {
         self.slack.come_back().await;
     }
 }

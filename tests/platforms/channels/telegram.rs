@@ -5,7 +5,7 @@ use hob_core::domain::inbound::ChannelKind;
 
 use crate::channels::platform::{MessagesPredicate, Platform, VisibleMessage};
 use hob_testkit::fake_telegram::world::{Message, World};
-use hob_testkit::house::{House, OWNER};
+use hob_testkit::test_hob::{OWNER, TestHob};
 
 pub(crate) struct OnTelegram;
 
@@ -35,42 +35,42 @@ impl Platform for OnTelegram {
         String::new()
     }
 
-    async fn connected(&mut self, _house: &House) {
+    async fn connected(&mut self, _house: &TestHob) {
         // Its start waited for a poll.
     }
 
-    async fn say(&mut self, house: &House, text: &str) -> String {
-        house.say(OWNER, text).to_string()
+    async fn say(&mut self, hob: &TestHob, text: &str) -> String {
+        hob.say(OWNER, text).to_string()
     }
 
-    async fn again(&mut self, house: &House, id: &str) {
+    async fn again(&mut self, hob: &TestHob, id: &str) {
         let id = id.parse().unwrap();
-        house.telegram.look(|world| world.repeat(OWNER, id));
+        hob.telegram.look(|world| world.repeat(OWNER, id));
     }
 
-    async fn hand(&mut self, house: &House, name: &str, bytes: &[u8], text: &str) {
-        house.telegram.hand(OWNER, name, bytes, text);
+    async fn hand(&mut self, hob: &TestHob, name: &str, bytes: &[u8], text: &str) {
+        hob.telegram.hand(OWNER, name, bytes, text);
     }
 
-    async fn press(&mut self, house: &House, label: &str) {
-        house.press(OWNER, label);
+    async fn press(&mut self, hob: &TestHob, label: &str) {
+        hob.press(OWNER, label);
     }
 
-    async fn until(&self, house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
-        house.telegram.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
+    async fn until(&self, hob: &TestHob, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
+        hob.telegram.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 
-    fn raw(&self, house: &House) -> String {
+    fn raw(&self, hob: &TestHob) -> String {
         let all =
             |world: &mut World| world.chat(OWNER).by_bot().map(|message| format!("{message:#?}")).collect::<Vec<_>>();
-        house.telegram.look(all).join("\n")
+        hob.telegram.look(all).join("\n")
     }
 
-    async fn goes_down(&mut self, house: &mut House) {
-        house.telegram.go_down().await;
+    async fn goes_down(&mut self, hob: &mut TestHob) {
+        hob.telegram.go_down().await;
     }
 
-    async fn comes_back(&mut self, house: &mut House) {
-        house.telegram.come_back().await;
+    async fn comes_back(&mut self, hob: &mut TestHob) {
+        hob.telegram.come_back().await;
     }
 }

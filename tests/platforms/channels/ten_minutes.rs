@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::channels::platform::{Platform, VisibleMessage};
 use crate::channels::simulated::{Clock, Tries, start};
 use hob_testkit::fake_model::{Gate, Reply, Script};
-use hob_testkit::house::House;
+use hob_testkit::test_hob::TestHob;
 
 /// So long it is away.
 const AWAY: Duration = Duration::from_secs(600);
@@ -30,32 +30,32 @@ fn longest(kind: ChannelKind) -> Duration {
 
 pub(crate) async fn conversation(mut platform: Box<dyn Platform>) {
     let settings = "[delivery]\nbackoff_base_ms = 1000";
-    let mut house = House::with(&format!("{}\n{settings}", platform.settings())).await;
+    let mut hob = TestHob::with(&format!("{}\n{settings}", platform.settings())).await;
     let (tries, _listening) = Tries::listen();
     let clock = Clock::start();
-    let daemon = start(&house, &clock).await;
-    hears(&mut *platform, &house).await;
+    let daemon = start(&hob, &clock).await;
+    hears(&mut *platform, &hob).await;
     let gate = Gate::default();
-    house.model.reply(Script::default().gate(&gate).words("Late.").finish("stop").into());
-    platform.say(&house, "zero").await;
-    house.asked(1).await;
-    platform.goes_down(&mut house).await;
+    hob.model.reply(Script::default().gate(&gate).words("Late.").finish("stop").into());
+    platform.say(&hob, "zero").await;
+    hob.asked(1).await;
+    platform.goes_down(&mut hob).await;
     let away = Instant::now();
     gate.open();
-    house.model.otherwise(|asked| {
+    hob.model.otherwise(|asked| {
         let said = asked.last_user().lines().last().unwrap_or_default();
         Reply::text(&format!("You said {said}."))
     });
     clock.goes_by(FAST);
     for (word, at) in SAID {
         tokio::time::sleep_until(away + Duration::from_secs(at)).await;
-        platform.say(&house, word).await;
+        platform.say(&hob, word).await;
     }
     tokio::time::sleep_until(away + AWAY).await;
     let delays = tries.since(away);
     clock.goes_by(BRISK);
-    platform.comes_back(&mut house).await;
-    let shown = all_answered(&*platform, &house).await;
+    platform.comes_back(&mut hob).await;
+    let shown = all_answered(&*platform, &hob).await;
     clock.goes_by(Duration::from_millis(1));
     let told: Vec<&str> = shown.iter().map(|shown| shown.text.as_str()).collect();
     let (waits, answers): (Vec<&str>, Vec<&str>) = told.into_iter().partition(|text| text.starts_with("Queued, "));
@@ -65,16 +65,16 @@ pub(crate) async fn conversation(mut platform: Box<dyn Platform>) {
     let known: [&[&str]; 4] =
         [&[], &["Queued, 1st."], &["Queued, 1st.", "Queued, 2nd."], &["Queued, 1st.", "Queued, 1st."]];
     assert!(known.contains(&waits.as_slice()), "{waits:?}");
-    assert_eq!(waits, queued(&house).await, "each that was told is one message's, and came once");
-    assert_eq!(house.model.requests().len(), 4);
-    house.nothing_refused();
+    assert_eq!(waits, queued(&hob).await, "each that was told is one message's, and came once");
+    assert_eq!(hob.model.requests().len(), 4);
+    hob.nothing_refused();
     daemon.stop().await;
     is_patient(longest(platform.kind()), &delays);
 }
 
 /// What Hob decided to say of who waits: a message is told of once, by its key.
-async fn queued(house: &House) -> Vec<String> {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+async fn queued(hob: &TestHob) -> Vec<String> {
+    let mut database = Store::raw(&hob.path("data/hob.db")).await.unwrap();
     let said = sqlx::query_scalar("SELECT text FROM outbox WHERE text LIKE 'Queued, %' ORDER BY id");
     let said = said.fetch_all(&mut database).await.unwrap();
     database.close().await.unwrap();
@@ -90,14 +90,14 @@ fn is_patient(longest: Duration, delays: &[Duration]) {
 }
 
 /// Waits until Hob receives.
-async fn hears(platform: &mut dyn Platform, house: &House) {
-    house.telegram.until_true("a poll", |world| world.called("getUpdates") > 0).await;
+async fn hears(platform: &mut dyn Platform, hob: &TestHob) {
+    hob.telegram.until_true("a poll", |world| world.called("getUpdates") > 0).await;
     if platform.kind() != ChannelKind::Email {
-        return platform.connected(house).await;
+        return platform.connected(hob).await;
     }
     // A mailbox that was looked at for the first time has a cursor.
     loop {
-        let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+        let mut database = Store::raw(&hob.path("data/hob.db")).await.unwrap();
         let known = sqlx::query_scalar("SELECT count(*) FROM cursors WHERE channel = 'email'");
         let known: i64 = known.fetch_one(&mut database).await.unwrap();
         database.close().await.unwrap();
@@ -109,15 +109,15 @@ async fn hears(platform: &mut dyn Platform, house: &House) {
 }
 
 /// Waits until the last question is answered, and what else is under way has come to its end.
-async fn all_answered(platform: &dyn Platform, house: &House) -> Vec<VisibleMessage> {
-    let come = tokio::time::timeout(BACK_WITHIN, settled(platform, house)).await;
+async fn all_answered(platform: &dyn Platform, hob: &TestHob) -> Vec<VisibleMessage> {
+    let come = tokio::time::timeout(BACK_WITHIN, settled(platform, hob)).await;
     come.unwrap_or_else(|_late| panic!("all is answered"))
 }
 
-async fn settled(platform: &dyn Platform, house: &House) -> Vec<VisibleMessage> {
+async fn settled(platform: &dyn Platform, hob: &TestHob) -> Vec<VisibleMessage> {
     let mut answered = None;
     loop {
-        let shown = platform.until(house, &|_| true).await;
+        let shown = platform.until(hob, &|_| true).await;
         let is_answered = shown.iter().any(|shown| shown.text.contains("You said three."));
         let answered_at = *answered.get_or_insert_with(Instant::now);
         if !is_answered {

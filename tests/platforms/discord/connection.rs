@@ -7,10 +7,10 @@ use hob_core::domain::channel::Channel as _;
 
 use crate::discord::harness::{PACE, RunningAdapter};
 use hob_testkit::fake_discord::world::{ADA, DM, HALL};
-use hob_testkit::fake_discord::{FakeDiscord, Fault, Kick};
+use hob_testkit::fake_discord::{FakeDiscord, Fault, GatewayFault};
 
 /// Waits until a connection that was kicked is over.
-async fn kicked(fake: &FakeDiscord, kick: Kick) {
+async fn kicked(fake: &FakeDiscord, kick: GatewayFault) {
     fake.kick(kick);
     fake.until_true("end of the connection", |world| world.kicks.is_empty()).await;
 }
@@ -19,7 +19,11 @@ async fn kicked(fake: &FakeDiscord, kick: Kick) {
 async fn a_dropped_connection_is_resumed_and_nothing_is_lost_or_doubled() {
     let fake = FakeDiscord::start().await;
     let running = RunningAdapter::start(&fake).await;
-    for (round, kick) in [Kick::Drop, Kick::Reconnect, Kick::Invalid(true), Kick::Close(4000)].into_iter().enumerate() {
+    for (round, kick) in
+        [GatewayFault::Drop, GatewayFault::Reconnect, GatewayFault::Invalid(true), GatewayFault::Close(4000)]
+            .into_iter()
+            .enumerate()
+    {
         fake.say(HALL, ADA, &format!("before {round}"));
         kicked(&fake, kick).await;
         fake.say(HALL, ADA, &format!("meanwhile {round}"));
@@ -40,7 +44,9 @@ async fn a_session_that_is_over_begins_anew_and_what_was_missed_is_fetched() {
     fake.say(HALL, ADA, "before");
     fake.say(DM, ADA, "before, in private");
     running.intake.until(2).await;
-    for (round, kick) in [Kick::Invalid(false), Kick::Close(4009), Kick::Close(4007)].into_iter().enumerate() {
+    for (round, kick) in
+        [GatewayFault::Invalid(false), GatewayFault::Close(4009), GatewayFault::Close(4007)].into_iter().enumerate()
+    {
         fake.look(|world| world.kicks.push_back(kick));
         fake.until_true("end of the session", |world| world.sessions.values().all(|session| session.gone)).await;
         fake.say(HALL, ADA, &format!("one {round}"));
@@ -65,7 +71,7 @@ async fn some_failed_resumes_end_in_a_new_session() {
     fake.say(HALL, ADA, "before");
     running.intake.until(1).await;
     fake.look(|world| world.cut_resumes = 100);
-    kicked(&fake, Kick::Drop).await;
+    kicked(&fake, GatewayFault::Drop).await;
     fake.say(HALL, ADA, "meanwhile");
     assert_eq!(running.intake.texts(2).await, ["before", "meanwhile"]);
     assert_eq!(fake.look(|world| (world.identified, world.cut_resumes)), (2, 97));
@@ -101,7 +107,7 @@ async fn a_session_goes_on_elsewhere_when_its_own_address_is_dead() {
     fake.look(|world| world.resume_at = Some(format!("ws://{dead}/gateway")));
     let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "before");
-    kicked(&fake, Kick::Drop).await;
+    kicked(&fake, GatewayFault::Drop).await;
     fake.say(HALL, ADA, "meanwhile");
     assert_eq!(running.intake.texts(2).await, ["before", "meanwhile"]);
     assert_eq!(fake.look(|world| (world.identified, world.resumed)), (1, 1));
@@ -153,7 +159,7 @@ async fn n11_a_wrong_token_or_a_missing_intent_is_told_with_the_switch() {
     // Switched off while connected.
     fake.look(|world| {
         world.flags = 0;
-        world.kicks.push_back(Kick::Close(4014));
+        world.kicks.push_back(GatewayFault::Close(4014));
     });
     running.until_health(&fake, "Message Content Intent").await;
     running.end().await;
@@ -178,7 +184,7 @@ async fn n11_what_is_not_stored_is_not_passed_over() {
     running.intake.fail("the disk is full", 1_000);
     fake.say(DM, ADA, "keep this");
     running.until_health(&fake, "messages wait: the message could not be stored: the disk is full").await;
-    kicked(&fake, Kick::Drop).await;
+    kicked(&fake, GatewayFault::Drop).await;
     fake.until_true("resumed session", |world| world.resumed == 1).await;
     running.intake.mend();
     assert_eq!(running.intake.texts(1).await, ["keep this"]);

@@ -7,32 +7,32 @@ use crate::slack::harness::{ADA, ADAS, BOB, HALL, workspace};
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_slack::world::World;
 use hob_testkit::fake_slack::{FakeSlack, Fault};
-use hob_testkit::house::House;
+use hob_testkit::test_hob::TestHob;
 
 /// A house that is in a workspace as well.
-async fn on(slack: &FakeSlack, more: &str) -> House {
+async fn on(slack: &FakeSlack, more: &str) -> TestHob {
     let (bot, app, url) = (FakeSlack::BOT_TOKEN, FakeSlack::APP_TOKEN, slack.api_url());
     let people = format!("allowed_user_ids = ['{ADA}']\nowner_user_ids = ['U0OWNER']");
-    House::with(&format!("[slack]\nbot_token = '{bot}'\napp_token = '{app}'\napi_url = '{url}'\n{people}\n{more}"))
+    TestHob::with(&format!("[slack]\nbot_token = '{bot}'\napp_token = '{app}'\napi_url = '{url}'\n{people}\n{more}"))
         .await
 }
 
 /// Starts Hob, and waits for its socket.
-async fn start(slack: &FakeSlack, house: &mut House) {
+async fn start(slack: &FakeSlack, hob: &mut TestHob) {
     let known = slack.look(|world| world.sockets_opened);
-    house.start().await;
+    hob.start().await;
     slack.until_true("socket of a started Hob", |world| world.sockets_opened > known).await;
 }
 
 #[tokio::test]
 async fn k2_a_message_is_answered_where_it_was_said() {
     let slack = workspace().await;
-    let mut house = on(&slack, "").await;
-    start(&slack, &mut house).await;
-    house.model.reply(Reply::text("Hello **Ada**."));
+    let mut hob = on(&slack, "").await;
+    start(&slack, &mut hob).await;
+    hob.model.reply(Reply::text("Hello **Ada**."));
     slack.say(ADAS, ADA, "hi");
     assert_eq!(slack.until_sent(ADAS, 1).await, ["Hello Ada."]);
-    house.model.reply(Reply::text("Pizza."));
+    hob.model.reply(Reply::text("Pizza."));
     let ts = slack.say(HALL, ADA, "<@U0HOB> what's for dinner?");
     assert_eq!(slack.until_sent(HALL, 1).await, ["Pizza."]);
     let shown = slack.look(|world| world.posts_of_bot(HALL).remove(0));
@@ -44,15 +44,15 @@ async fn k2_a_message_is_answered_where_it_was_said() {
     assert!(told[1].contains("slack: connected (@hob in Home)"), "{told:?}");
     slack.acknowledged().await;
     assert_eq!(slack.look(|world| world.by_bot(HALL).len()), 1);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn c4_an_approval_is_given_with_a_button_by_who_asked() {
     let slack = workspace().await;
-    let mut house = on(&slack, PAY).await;
-    start(&slack, &mut house).await;
-    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    let mut hob = on(&slack, PAY).await;
+    start(&slack, &mut hob).await;
+    hob.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
     let root = slack.say(HALL, ADA, "<@U0HOB> Pay Ben");
     slack.until_sent(HALL, 1).await;
     let question = slack.look(|world| world.posts_of_bot(HALL).remove(0));
@@ -61,27 +61,27 @@ async fn c4_an_approval_is_given_with_a_button_by_who_asked() {
     // Bob may not.
     slack.press(HALL, &ts, BOB, "approve");
     slack.acknowledged().await;
-    assert!(!house.path("paid").exists());
-    house.model.reply(Reply::text("Ben is paid."));
+    assert!(!hob.path("paid").exists());
+    hob.model.reply(Reply::text("Ben is paid."));
     slack.press(HALL, &ts, ADA, "approve");
     slack.until_true("answer", |world| world.by_bot(HALL).contains(&"Ben is paid.".to_owned())).await;
-    assert_eq!(house.lines("paid"), ["Ben"]);
+    assert_eq!(hob.lines("paid"), ["Ben"]);
 }
 
 #[tokio::test]
 async fn k2_a_crash_in_between_repeats_nothing() {
     let slack = workspace().await;
-    let mut house = on(&slack, "").await;
-    start(&slack, &mut house).await;
+    let mut hob = on(&slack, "").await;
+    start(&slack, &mut hob).await;
     slack.fault("chat.postMessage", Fault::HangAfter);
-    house.model.reply(Reply::text("Once."));
+    hob.model.reply(Reply::text("Once."));
     slack.say(ADAS, ADA, "hi");
     slack.until_sent(ADAS, 1).await;
-    house.crash().await;
+    hob.crash().await;
     slack.until_true("closed socket", |world| world.sockets.is_empty()).await;
     slack.say(ADAS, ADA, "are you there?");
-    house.model.reply(Reply::text("Yes."));
-    start(&slack, &mut house).await;
+    hob.model.reply(Reply::text("Yes."));
+    start(&slack, &mut hob).await;
     assert_eq!(slack.until_sent(ADAS, 2).await, ["Once.", "Yes."]);
 }
 
@@ -92,13 +92,13 @@ async fn k2_each_workspace_has_its_own_people_and_answers() {
     let account = format!(
         "[slack_accounts.work]\nbot_token = '{bot}'\napp_token = '{app}'\napi_url = '{address}'\nallowed_user_ids = ['{BOB}']"
     );
-    let mut house = on(&slack, &account).await;
-    start(&slack, &mut house).await;
+    let mut hob = on(&slack, &account).await;
+    start(&slack, &mut hob).await;
     work.connected().await;
     // At home Bob is nobody, and at work Ada is.
     slack.say(HALL, BOB, "<@U0HOB> hi");
     work.say(ADAS, ADA, "hi");
-    house.model.reply(Reply::text("Good morning."));
+    hob.model.reply(Reply::text("Good morning."));
     work.say("D0BOB", BOB, "hi");
     assert_eq!(work.until_sent("D0BOB", 1).await, ["Good morning."]);
     slack.acknowledged().await;
@@ -111,9 +111,9 @@ async fn k2_each_workspace_has_its_own_people_and_answers() {
 #[tokio::test]
 async fn c6_a_slow_file_holds_up_no_press_and_no_command() {
     let slack = workspace().await;
-    let mut house = on(&slack, PAY).await;
-    start(&slack, &mut house).await;
-    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    let mut hob = on(&slack, PAY).await;
+    start(&slack, &mut hob).await;
+    hob.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
     slack.say(HALL, ADA, "<@U0HOB> Pay Ben");
     slack.until_sent(HALL, 1).await;
     let ts = slack.look(|world| world.posts_of_bot(HALL)[0]["ts"].as_str().unwrap().to_owned());
@@ -124,7 +124,7 @@ async fn c6_a_slow_file_holds_up_no_press_and_no_command() {
     slack.hand(ADAS, ADA, slack.file("clip.txt", b"milk"), "my list");
     slack.until_true("question for the file", |world| world.called("download") > 0).await;
     slack.look(|world| world.redeliver_after = Duration::from_secs(3));
-    house.model.reply(Reply::text("Ben is paid."));
+    hob.model.reply(Reply::text("Ben is paid."));
     slack.press(HALL, &ts, ADA, "approve");
     slack.until_true("answer", |world| world.by_bot(HALL).contains(&"Ben is paid.".to_owned())).await;
     slack.command(ADAS, ADA, "status");
@@ -141,12 +141,12 @@ async fn c6_a_slow_file_holds_up_no_press_and_no_command() {
 #[tokio::test]
 async fn k2_no_thread_says_that_hob_works_once_it_does_not() {
     let slack = workspace().await;
-    let mut house = on(&slack, "").await;
-    start(&slack, &mut house).await;
+    let mut hob = on(&slack, "").await;
+    start(&slack, &mut hob).await;
     let (streamed, silent) = (Gate::default(), Gate::default());
     let (begun, whole) = ("Once upon a time there was a king who had three daughters ", "and a dragon.");
     let said = Script::default().text(begun).gate(&streamed).text(whole).finish("stop");
-    house.model.reply(said.into());
+    hob.model.reply(said.into());
     let works = async || slack.until_true("status", |world| !world.status.is_empty()).await;
     let ts = slack.say(HALL, ADA, "<@U0HOB> Tell me a story");
     slack.until_sent(HALL, 1).await;
@@ -155,13 +155,13 @@ async fn k2_no_thread_says_that_hob_works_once_it_does_not() {
     slack.until_true("whole", |world| world.by_bot(HALL) == [format!("{begun}{whole}")]).await;
     slack.until_true("sign", |world| world.reactions(HALL, &ts) == ["white_check_mark"]).await;
     slack.until_true("end of the status", |world| world.status.is_empty()).await;
-    house.model.reply(Script::default().gate(&silent).text("NO_REPLY").finish("stop").into());
+    hob.model.reply(Script::default().gate(&silent).text("NO_REPLY").finish("stop").into());
     let ts = slack.say(HALL, ADA, "<@U0HOB> Say nothing");
     works().await;
     silent.open();
     let rests = |world: &World| world.status.is_empty() && world.reactions(HALL, &ts).is_empty();
     slack.until_true("end of sign and status", rests).await;
-    house.model.reply(Script::default().stall().into());
+    hob.model.reply(Script::default().stall().into());
     let ts = slack.say(HALL, ADA, "<@U0HOB> Think for ever");
     works().await;
     slack.reply(HALL, &ts, ADA, "<@U0HOB> !stop");
@@ -185,13 +185,13 @@ async fn c3_a_slack_workspace_has_a_persona_between_its_channels_and_the_platfor
     let slack = workspace().await;
     let assigned =
         format!("persona = 'clerk'\nworkspace_personas = {{ T1 = 'night' }}\npersonas = {{ '{ADAS}' = 'cook' }}");
-    let mut house = on(&slack, &format!("{assigned}\n{STAFF}")).await;
+    let mut hob = on(&slack, &format!("{assigned}\n{STAFF}")).await;
     slack.look(|world| world.is_organisation = true);
-    start(&slack, &mut house).await;
+    start(&slack, &mut hob).await;
     // In one workspace, in the other, and in the other's channel of its own.
     for (workspace, channel, sent) in [("T0", HALL, 1), ("T1", HALL, 2), ("T1", ADAS, 1)] {
         slack.look(|world| world.workspace = workspace);
-        house.model.reply(Reply::text("Yes."));
+        hob.model.reply(Reply::text("Yes."));
         slack.say(channel, ADA, "<@U0HOB> who are you?");
         slack.until_sent(channel, sent).await;
     }
@@ -201,18 +201,18 @@ async fn c3_a_slack_workspace_has_a_persona_between_its_channels_and_the_platfor
     slack.say(HALL, ADA, "<@U0HOB> !persona");
     let told = slack.until_sent(HALL, 3).await.pop().unwrap();
     assert!(told.starts_with("I am night (set for this workspace)."), "{told}");
-    let requests = house.model.requests();
+    let requests = hob.model.requests();
     let systems: Vec<&str> = requests.iter().filter_map(|asked| asked.system().rsplit("\n\n").next()).collect();
     assert_eq!(systems, ["A clerk.", "A watchman.", "A cook."]);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn c3_a_slack_thread_has_a_persona_of_its_own() {
     let slack = workspace().await;
-    let mut house = on(&slack, &format!("persona = 'clerk'\n{STAFF}")).await;
-    start(&slack, &mut house).await;
-    house.model.otherwise(|_asked| Reply::text("Yes."));
+    let mut hob = on(&slack, &format!("persona = 'clerk'\n{STAFF}")).await;
+    start(&slack, &mut hob).await;
+    hob.model.otherwise(|_asked| Reply::text("Yes."));
     let thread = slack.say(HALL, ADA, "<@U0HOB> who are you?");
     slack.until_sent(HALL, 1).await;
     slack.reply(HALL, &thread, ADA, "<@U0HOB> !persona cook");
@@ -221,27 +221,27 @@ async fn c3_a_slack_thread_has_a_persona_of_its_own() {
     slack.until_sent(HALL, 3).await;
     slack.say(HALL, ADA, "<@U0HOB> and outside of it?");
     slack.until_sent(HALL, 4).await;
-    let requests = house.model.requests();
+    let requests = hob.model.requests();
     let systems: Vec<&str> = requests.iter().filter_map(|asked| asked.system().rsplit("\n\n").next()).collect();
     assert_eq!(systems, ["A clerk.", "A cook.", "A clerk."]);
-    house.nothing_refused();
+    hob.nothing_refused();
 }
 
 #[tokio::test]
 async fn c3_an_app_of_one_workspace_knows_it_also_of_what_was_missed() {
     let slack = workspace().await;
-    let mut house = on(&slack, &format!("workspace_personas = {{ T0 = 'night' }}\n{STAFF}")).await;
-    start(&slack, &mut house).await;
-    house.model.reply(Reply::text("Hello."));
+    let mut hob = on(&slack, &format!("workspace_personas = {{ T0 = 'night' }}\n{STAFF}")).await;
+    start(&slack, &mut hob).await;
+    hob.model.reply(Reply::text("Hello."));
     slack.say(ADAS, ADA, "hi");
     slack.until_sent(ADAS, 1).await;
     slack.acknowledged().await;
-    house.crash().await;
+    hob.crash().await;
     slack.say(HALL, ADA, "<@U0HOB> who are you?");
-    house.model.reply(Reply::text("The watchman."));
-    start(&slack, &mut house).await;
+    hob.model.reply(Reply::text("The watchman."));
+    start(&slack, &mut hob).await;
     assert_eq!(slack.until_sent(HALL, 1).await, ["The watchman."]);
-    for asked in house.model.requests() {
+    for asked in hob.model.requests() {
         assert!(asked.system().ends_with("A watchman."), "{}", asked.system());
     }
 }

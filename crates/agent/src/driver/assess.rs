@@ -92,8 +92,8 @@ impl AssessmentContext {
         let Some((tool, invocation)) = self.invocation(run, &call) else {
             return Assessment::usual(if self.is_malformed(&call) { Risk::Read } else { most });
         };
-        let heard = |said: &Mention<'_>| self.heard(run, said);
-        let look = AssertUnwindSafe(tool.assess(&invocation, &heard)).catch_unwind();
+        let is_mentioned = |said: &Mention<'_>| self.is_mentioned(run, said);
+        let look = AssertUnwindSafe(tool.assess(&invocation, &is_mentioned)).catch_unwind();
         match tokio::time::timeout(ASSESS_MAX, look).await {
             Ok(Ok(known)) => Assessment {
                 plan: self.planned(run, &call),
@@ -164,13 +164,16 @@ impl AssessmentContext {
     }
 
     /// Whether somebody told the run this.
-    fn heard(&self, run: &ActiveState, said: &Mention<'_>) -> bool {
+    fn is_mentioned(&self, run: &ActiveState, said: &Mention<'_>) -> bool {
         // What Hob itself put among a person's words, such as what became of a draft, names what the model has made.
         let by_somebody =
             |entry: &TranscriptEntry<'_>| entry.author.is_some() || !matches!(entry.message, Message::User { .. });
         let open = run.transcript.entries().filter(by_somebody).map(|entry| entry.message);
         let messages = self.material.past.messages.iter().chain(open);
         let is_handed_on = run.input.agent.is_some() && !run.input.taint.is_clean();
-        provenance::heard(RunSources { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on }, said)
+        provenance::is_mentioned(
+            RunSources { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on },
+            said,
+        )
     }
 }

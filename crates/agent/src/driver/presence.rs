@@ -23,7 +23,7 @@ pub(super) struct FinalProgress {
     next: Progress,
     /// It was told that the run works.
     works: bool,
-    heard: EndAudience,
+    audience: EndAudience,
 }
 
 /// Who hears how a run ended.
@@ -51,17 +51,17 @@ impl FinalProgress {
             run: driver.key.run,
             next: Progress::Idle(IdleReason::Suspended),
             works: false,
-            heard: if agent { EndAudience::Run } else { EndAudience::Person },
+            audience: if agent { EndAudience::Run } else { EndAudience::Person },
         }
     }
 
     /// What a transaction led to.
     pub(super) fn look(&mut self, state: &State, effects: &[Committed<Effect>]) {
         let silent = effects.iter().any(|effect| matches!(effect.inner(), Effect::Reply(RunReply::Silence)));
-        if silent && self.heard == EndAudience::Person {
-            self.heard = EndAudience::Nobody;
+        if silent && self.audience == EndAudience::Person {
+            self.audience = EndAudience::Nobody;
         }
-        self.next = final_progress(state, self.heard);
+        self.next = final_progress(state, self.audience);
     }
 
     /// The run goes on, be it with a model or with tools that a person has let go.
@@ -79,17 +79,17 @@ impl Drop for FinalProgress {
 }
 
 /// What is told of a run that nobody drives any more.
-fn final_progress(state: &State, heard: EndAudience) -> Progress {
+fn final_progress(state: &State, audience: EndAudience) -> Progress {
     let ended = match state.status() {
         Status::Waiting if is_at_question(state) => return Progress::Waiting,
         // It goes on by itself, at somebody's word that is not an answer, or when its agents are done.
         Status::Queued | Status::Running | Status::Waiting => return Progress::Idle(IdleReason::Suspended),
-        Status::Completed if heard == EndAudience::Nobody => IdleReason::Quietly,
+        Status::Completed if audience == EndAudience::Nobody => IdleReason::Quietly,
         Status::Completed => IdleReason::Done,
         Status::Failed => IdleReason::Failed,
         Status::Cancelled | Status::Withdrawn | Status::Joined => IdleReason::Quietly,
     };
-    Progress::Idle(if heard == EndAudience::Run { IdleReason::Suspended } else { ended })
+    Progress::Idle(if audience == EndAudience::Run { IdleReason::Suspended } else { ended })
 }
 
 /// Does it stand at a question that somebody can answer?
@@ -138,7 +138,7 @@ mod tests {
             (closed(failed), EndAudience::Run),
         ]
         .iter()
-        .map(|(state, heard)| format!("{:?}", final_progress(state, *heard)))
+        .map(|(state, audience)| format!("{:?}", final_progress(state, *audience)))
         .collect();
         insta::assert_snapshot!(told.join("\n"), @"
         Idle(Suspended)

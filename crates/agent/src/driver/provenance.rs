@@ -44,7 +44,7 @@ pub(super) struct RunSources<'a, M> {
 
 /// Did somebody tell it this? A word goes to a service that knows nothing of the house: only a person's, and those of the web,
 /// are nobody's secret.
-pub(super) fn heard<'a>(told: RunSources<'a, impl Iterator<Item = &'a Message>>, said: &Mention<'_>) -> bool {
+pub(super) fn is_mentioned<'a>(told: RunSources<'a, impl Iterator<Item = &'a Message>>, said: &Mention<'_>) -> bool {
     let is_public = matches!(said, Mention::Word(_));
     if !is_public && said.stands_in(told.tail) {
         return true;
@@ -137,12 +137,15 @@ mod tests {
             tools.insert(name.to_owned(), ToolFacts { risk: Risk::Execute, ..ToolFacts::default() });
         }
         let address = Url::parse(ADDRESS).unwrap();
-        heard(RunSources { messages: messages.iter(), tail, tools: &tools, is_handed_on }, &Mention::Address(&address))
+        is_mentioned(
+            RunSources { messages: messages.iter(), tail, tools: &tools, is_handed_on },
+            &Mention::Address(&address),
+        )
     }
 
     fn is_word_heard(messages: &[Message], tail: &str) -> bool {
         let told = RunSources { messages: messages.iter(), tail, tools: &BTreeMap::new(), is_handed_on: false };
-        heard(told, &Mention::Word("hunter"))
+        is_mentioned(told, &Mention::Word("hunter"))
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub async fn owner_inboxes(
     matter: OwnerMatter<'_>,
     now: Timestamp,
 ) -> Result<Vec<OwnerInbox>, StoreError> {
-    let (mut desks, mut is_reached): (Vec<OwnerInbox>, bool) = (Vec::new(), false);
+    let (mut inboxes, mut is_reached): (Vec<OwnerInbox>, bool) = (Vec::new(), false);
     for chat in private_chats::of_owners(tx).await? {
         let place = chat.conversation().filter(|place| place.channel != ChannelKind::Terminal);
         let Some(conversation) = place.filter(Conversation::is_private) else { continue };
@@ -77,8 +77,8 @@ pub async fn owner_inboxes(
         }
         let session = sessions::find_by_key(tx, &conversation.session_key().0).await?.map(|session| session.id);
         // One chat may be an owner's under two names.
-        let new = session.filter(|session| desks.iter().all(|desk| desk.session != *session));
-        desks.extend(new.map(|session| OwnerInbox { session, conversation, envelope: None }));
+        let new = session.filter(|session| inboxes.iter().all(|inbox| inbox.session != *session));
+        inboxes.extend(new.map(|session| OwnerInbox { session, conversation, envelope: None }));
     }
     if !is_reached {
         let here = Some(matter.here).filter(|here| here.channel == ChannelKind::Email);
@@ -86,12 +86,12 @@ pub async fn owner_inboxes(
         let own = here.map(|here| here.account.as_str());
         let others = all.map(|(_, account)| account.as_str()).filter(|account| Some(*account) != own);
         let accounts: Vec<&str> = own.into_iter().chain(others).collect();
-        desks.extend(owner_mailboxes(tx, access, &accounts, matter.thread, now).await?);
+        inboxes.extend(owner_mailboxes(tx, access, &accounts, matter.thread, now).await?);
     }
-    if desks.is_empty() && !is_reached {
+    if inboxes.is_empty() && !is_reached {
         tracing::warn!(about = matter.thread.subject, "something is for owners to decide, and none can be asked");
     }
-    Ok(desks)
+    Ok(inboxes)
 }
 
 /// A letter to owners in a thread of its own, which nobody else is to read.
@@ -104,7 +104,7 @@ pub async fn owner_mailboxes(
     thread: LetterThread<'_>,
     now: Timestamp,
 ) -> Result<Vec<OwnerInbox>, StoreError> {
-    let (mut desks, mut written) = (Vec::new(), BTreeSet::new());
+    let (mut inboxes, mut written) = (Vec::new(), BTreeSet::new());
     for account in accounts {
         let (channel, account) = (ChannelKind::Email, (*account).to_owned());
         let named =
@@ -123,29 +123,29 @@ pub async fn owner_mailboxes(
         let envelope = Envelope { subject: thread.subject.to_owned(), to, ..Envelope::default() };
         let Some(encoded) = envelope.encode().filter(|_| !envelope.to.is_empty()) else { continue };
         let session = sessions::ensure(tx, &conversation.session_key().0, channel, now).await?.id;
-        desks.push(OwnerInbox { session, conversation, envelope: Some(encoded) });
+        inboxes.push(OwnerInbox { session, conversation, envelope: Some(encoded) });
     }
-    Ok(desks)
+    Ok(inboxes)
 }
 
 /// Says something at a desk.
 pub async fn say_to_owner(
     tx: &mut Tx,
-    desk: &OwnerInbox,
+    inbox: &OwnerInbox,
     words: OwnerWords<'_>,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let destination = Destination { conversation: desk.conversation.clone(), reply_to: None };
-    let place = OutboxTarget { session: desk.session, run: words.run, destination: &destination, at, takes: false };
+    let destination = Destination { conversation: inbox.conversation.clone(), reply_to: None };
+    let place = OutboxTarget { session: inbox.session, run: words.run, destination: &destination, at, takes: false };
     for key in queue(tx, &place, words.key, words.text).await?.keys {
-        address(tx, desk, &key).await?;
+        address(tx, inbox, &key).await?;
     }
     Ok(())
 }
 
 /// A letter goes to those whom its desk is for.
-async fn address(tx: &mut Tx, desk: &OwnerInbox, key: &str) -> Result<(), StoreError> {
-    if let Some(envelope) = &desk.envelope {
+async fn address(tx: &mut Tx, inbox: &OwnerInbox, key: &str) -> Result<(), StoreError> {
+    if let Some(envelope) = &inbox.envelope {
         quarantined_mail::set_envelope(tx, key, envelope).await?;
     }
     Ok(())
@@ -213,23 +213,23 @@ pub(super) async fn ask(
         thread: LetterThread { root: &thread, subject: &subject },
     };
     let mut told = Vec::new();
-    for desk in owner_inboxes(tx, access, matter, target.at).await? {
-        let key = format!("run:{run}:{seq}:owner:{}", desk.session);
+    for inbox in owner_inboxes(tx, access, matter, target.at).await? {
+        let key = format!("run:{run}:{seq}:owner:{}", inbox.session);
         if let Some(file) = file {
-            let destination = Destination { conversation: desk.conversation.clone(), reply_to: None };
+            let destination = Destination { conversation: inbox.conversation.clone(), reply_to: None };
             let there = RunRowTarget {
-                key: &target.key.of(desk.session),
-                home: desk.session,
+                key: &target.key.of(inbox.session),
+                home: inbox.session,
                 destination: &destination,
                 at: target.at,
             };
             let key = format!("{key}:file");
             question_attachment::send(tx, &there, &key, file).await?;
-            address(tx, &desk, &key).await?;
+            address(tx, &inbox, &key).await?;
         }
         let words = OwnerWords { key: &key, run: Some(run), text: OutgoingText { text: &text, ..words } };
-        say_to_owner(tx, &desk, words, target.at).await?;
-        told.push(desk.session);
+        say_to_owner(tx, &inbox, words, target.at).await?;
+        told.push(inbox.session);
     }
     Ok(told)
 }

@@ -9,7 +9,7 @@ const RECIPIENT: &str = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9a
 fn cli_agent(agent: &mut toml::Table) {
     agent.insert("command".to_owned(), vec!["coder", "{task}"].into());
     agent.insert("env".to_owned(), vec!["KEY"].into());
-    walls(agent);
+    program_folders(agent);
 }
 
 fn budget(section: &mut toml::Table) {
@@ -272,11 +272,11 @@ fn signed(name: &String, webhook: &mut toml::Table) {
 
 fn workspace(section: &mut toml::Table) {
     replace(section, "dir", "/w");
-    walls(section);
+    program_folders(section);
 }
 
 /// What a program of the house may reach.
-fn walls(section: &mut toml::Table) {
+fn program_folders(section: &mut toml::Table) {
     for key in ["read_dirs", "write_dirs"] {
         folders(section, key);
     }
@@ -312,7 +312,7 @@ fn server(server: &mut toml::Table) {
         server.insert("command".to_owned(), Toml::Array(vec!["/bin/${A}".into()]));
         server.insert("env".to_owned(), Toml::Table([("A_B".to_owned(), "v ä".into())].into_iter().collect()));
         replace(server, "working_dir", "/w");
-        walls(server);
+        program_folders(server);
     }
     let arguments = server.get_mut("arguments").and_then(Toml::as_table_mut);
     for said in arguments.into_iter().flatten().filter_map(|(_, said)| said.as_table_mut()) {
@@ -437,13 +437,13 @@ fn tool(tool: &mut toml::Table) {
     }
     replace(tool, "working_dir", "/w ä");
     replace(tool, "module", "lights");
-    walls(tool);
+    program_folders(tool);
 }
 
 fn hook(hook: &mut toml::Table) {
     replace_items(hook, "tools", "mail_*");
     replace_items(hook, "command", "/bin/${x}");
-    walls(hook);
+    program_folders(hook);
 }
 
 fn replace_items(section: &mut toml::Table, key: &str, with: &str) {

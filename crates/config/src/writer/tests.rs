@@ -18,9 +18,9 @@ struct Harness {
 
 impl Harness {
     fn new(text: &str) -> Self {
-        let desk = Self { dir: tempfile::tempdir().unwrap() };
-        fs::write(desk.file(), text).unwrap();
-        desk
+        let harness = Self { dir: tempfile::tempdir().unwrap() };
+        fs::write(harness.file(), text).unwrap();
+        harness
     }
 
     fn file(&self) -> PathBuf {
@@ -75,11 +75,11 @@ fn nine() -> [Edit; 1] {
 #[test]
 fn n7_a_writer_that_ends_at_any_step_leaves_the_whole_old_or_the_whole_new_file() {
     for keep in [None, Some(now())] {
-        let desk = Harness::new(OLD);
-        let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
+        let harness = Harness::new(OLD);
+        let plan = harness.writer().plan(&nine(), Secrets::Refused).unwrap();
         let mut left = Vec::new();
-        let mut witness = |step: CommitStep| left.push((step, desk.as_it_is()));
-        write(&desk.writer(), &plan, keep, &mut witness).unwrap();
+        let mut witness = |step: CommitStep| left.push((step, harness.as_it_is()));
+        write(&harness.writer(), &plan, keep, &mut witness).unwrap();
         let steps: Vec<CommitStep> = left.iter().map(|(step, _)| *step).collect();
         let expected = [
             CommitStep::Written,
@@ -123,69 +123,69 @@ fn n7_an_edit_in_the_middle_of_a_change_is_never_lost() {
             CommitStep::Kept,
             CommitStep::Settled,
         ] {
-            let desk = Harness::new(OLD);
-            let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
+            let harness = Harness::new(OLD);
+            let plan = harness.writer().plan(&nine(), Secrets::Refused).unwrap();
             let mut witness = |step: CommitStep| {
                 if step == at {
-                    editor(&desk.file())
+                    editor(&harness.file())
                 }
             };
-            let done = write(&desk.writer(), &plan, None, &mut witness);
-            assert_eq!(desk.text(), MINE, "{at:?}");
+            let done = write(&harness.writer(), &plan, None, &mut witness);
+            assert_eq!(harness.text(), MINE, "{at:?}");
             let is_before = matches!(at, CommitStep::Written | CommitStep::Synced | CommitStep::Compared);
             assert_eq!(done.err().map(|error| error.is_change()), is_before.then_some(true), "{at:?}");
-            assert_eq!(desk.names(), ["config.toml"], "{at:?}");
+            assert_eq!(harness.names(), ["config.toml"], "{at:?}");
         }
     }
 }
 
 #[test]
 fn n7_two_edits_within_one_change_are_both_kept() {
-    let desk = Harness::new(OLD);
-    let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
+    let harness = Harness::new(OLD);
+    let plan = harness.writer().plan(&nine(), Secrets::Refused).unwrap();
     // One just before the exchange, and one in the moment before it is taken back.
     let mut witness = |step: CommitStep| match step {
-        CommitStep::Compared => fs::write(desk.file(), MINE).unwrap(),
-        CommitStep::Exchanged => fs::write(desk.file(), "# Newer.\n").unwrap(),
+        CommitStep::Compared => fs::write(harness.file(), MINE).unwrap(),
+        CommitStep::Exchanged => fs::write(harness.file(), "# Newer.\n").unwrap(),
         _ => {}
     };
-    let done = write(&desk.writer(), &plan, None, &mut witness);
+    let done = write(&harness.writer(), &plan, None, &mut witness);
     assert!(done.unwrap_err().is_change());
     let mut texts: Vec<String> =
-        desk.names().iter().map(|name| fs::read_to_string(desk.dir.path().join(name)).unwrap()).collect();
+        harness.names().iter().map(|name| fs::read_to_string(harness.dir.path().join(name)).unwrap()).collect();
     texts.sort();
-    assert_eq!(texts, [MINE, "# Newer.\n"], "{:?}", desk.names());
+    assert_eq!(texts, [MINE, "# Newer.\n"], "{:?}", harness.names());
 }
 
 #[test]
 fn n7_what_was_planned_from_another_text_is_refused() {
-    let desk = Harness::new(OLD);
-    let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
+    let harness = Harness::new(OLD);
+    let plan = harness.writer().plan(&nine(), Secrets::Refused).unwrap();
     assert_eq!(plan.told(), "agent.iterations_max: 7 # enough → 9");
-    fs::write(desk.file(), MINE).unwrap();
-    let error = desk.writer().commit(&plan, now()).unwrap_err();
+    fs::write(harness.file(), MINE).unwrap();
+    let error = harness.writer().commit(&plan, now()).unwrap_err();
     assert!(
         error.is_change()
             && error.to_string().ends_with("cannot be written: it was changed meanwhile; nothing was changed"),
         "{error}"
     );
-    assert_eq!(desk.text(), MINE);
-    fs::remove_file(desk.file()).unwrap();
-    assert!(desk.writer().commit(&plan, now()).unwrap_err().is_change());
-    assert_eq!(desk.names(), Vec::<String>::new());
-    let fresh = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
-    fs::write(desk.file(), MINE).unwrap();
-    assert!(desk.writer().commit(&fresh, now()).unwrap_err().is_change(), "there was no file");
-    assert_eq!(desk.text(), MINE);
+    assert_eq!(harness.text(), MINE);
+    fs::remove_file(harness.file()).unwrap();
+    assert!(harness.writer().commit(&plan, now()).unwrap_err().is_change());
+    assert_eq!(harness.names(), Vec::<String>::new());
+    let fresh = harness.writer().plan(&nine(), Secrets::Refused).unwrap();
+    fs::write(harness.file(), MINE).unwrap();
+    assert!(harness.writer().commit(&fresh, now()).unwrap_err().is_change(), "there was no file");
+    assert_eq!(harness.text(), MINE);
 }
 
 #[test]
 fn n7_writers_beside_each_other_lose_nothing() {
-    let desk = Harness::new(OLD);
+    let harness = Harness::new(OLD);
     let write = |writer: usize, number: usize| {
         let edit = [Edit::set(&format!("aliases.w{writer}n{number}"), "\"openai/gpt-5-mini\"")];
         // Whoever came too late too often asks again.
-        while let Err(error) = desk.writer().change(&edit, Secrets::Refused, now()) {
+        while let Err(error) = harness.writer().change(&edit, Secrets::Refused, now()) {
             assert!(error.is_change() || matches!(error, WriteError::Busy { .. }), "{error}");
         }
     };
@@ -195,25 +195,25 @@ fn n7_writers_beside_each_other_lose_nothing() {
             scope.spawn(move || (0..10).for_each(|number| write(writer, number)));
         }
     });
-    let text = desk.text();
+    let text = harness.text();
     assert_eq!(text.matches("= \"openai/gpt-5-mini\"").count(), 40, "{text}");
-    assert!(text.starts_with(OLD) && desk.names() == ["config.toml"], "{text}");
+    assert!(text.starts_with(OLD) && harness.names() == ["config.toml"], "{text}");
 }
 
 #[test]
 fn mode_and_links_stay_and_a_new_file_is_for_its_user() {
-    let desk = Harness::new(OLD);
-    fs::set_permissions(desk.file(), fs::Permissions::from_mode(0o640)).unwrap();
-    let (link, dangling) = (desk.dir.path().join("link.toml"), desk.dir.path().join("dangling.toml"));
+    let harness = Harness::new(OLD);
+    fs::set_permissions(harness.file(), fs::Permissions::from_mode(0o640)).unwrap();
+    let (link, dangling) = (harness.dir.path().join("link.toml"), harness.dir.path().join("dangling.toml"));
     symlink("config.toml", &link).unwrap();
     symlink("deep/new.toml", &dangling).unwrap();
-    let writer = |file: &Path| Writer { file: file.to_owned(), ..desk.writer() };
+    let writer = |file: &Path| Writer { file: file.to_owned(), ..harness.writer() };
     writer(&link).change(&nine(), Secrets::Refused, now()).unwrap();
-    assert_eq!(desk.text(), NEW);
-    assert_eq!(desk.file().metadata().unwrap().mode() & 0o777, 0o640);
+    assert_eq!(harness.text(), NEW);
+    assert_eq!(harness.file().metadata().unwrap().mode() & 0o777, 0o640);
     assert!(link.is_symlink());
     writer(&dangling).change(&nine(), Secrets::Refused, now()).unwrap();
-    let new = desk.dir.path().join("deep/new.toml");
+    let new = harness.dir.path().join("deep/new.toml");
     assert_eq!(fs::read_to_string(&new).unwrap(), "[agent]\niterations_max = 9\n");
     assert_eq!((new.metadata().unwrap().mode() & 0o777, dangling.is_symlink()), (0o600, true));
     assert_eq!(new.parent().unwrap().metadata().unwrap().mode() & 0o777, 0o700);
@@ -221,21 +221,21 @@ fn mode_and_links_stay_and_a_new_file_is_for_its_user() {
 
 #[test]
 fn the_owner_stays() {
-    let desk = Harness::new(OLD);
-    if std::os::unix::fs::chown(desk.file(), Some(4321), Some(4321)).is_err() {
+    let harness = Harness::new(OLD);
+    if std::os::unix::fs::chown(harness.file(), Some(4321), Some(4321)).is_err() {
         // Only root gives files away; for others there is nothing to keep.
         return;
     }
-    desk.writer().change(&nine(), Secrets::Refused, now()).unwrap();
-    let about = desk.file().metadata().unwrap();
-    assert_eq!((about.uid(), about.gid(), desk.text().as_str()), (4321, 4321, NEW));
+    harness.writer().change(&nine(), Secrets::Refused, now()).unwrap();
+    let about = harness.file().metadata().unwrap();
+    assert_eq!((about.uid(), about.gid(), harness.text().as_str()), (4321, 4321, NEW));
 }
 
 #[test]
 fn n7_whatever_stands_in_the_place_is_kept_when_a_text_replaces_it() {
     for what in ["latin1", "folder", "nothing", "huge"] {
-        let desk = Harness::new(OLD);
-        let file = desk.file();
+        let harness = Harness::new(OLD);
+        let file = harness.file();
         fs::remove_file(&file).unwrap();
         match what {
             "latin1" => fs::write(&file, b"name = '\xfcber'").unwrap(),
@@ -246,10 +246,10 @@ fn n7_whatever_stands_in_the_place_is_kept_when_a_text_replaces_it() {
             }
             _ => {}
         }
-        let seen = desk.writer().look().unwrap();
-        assert!(what == "nothing" || desk.writer().plan(&nine(), Secrets::Refused).is_err(), "{what}");
-        let kept = desk.writer().replace(&seen, NEW, now()).unwrap();
-        assert_eq!((desk.text().as_str(), kept.is_some()), (NEW, what != "nothing"), "{what}");
+        let seen = harness.writer().look().unwrap();
+        assert!(what == "nothing" || harness.writer().plan(&nine(), Secrets::Refused).is_err(), "{what}");
+        let kept = harness.writer().replace(&seen, NEW, now()).unwrap();
+        assert_eq!((harness.text().as_str(), kept.is_some()), (NEW, what != "nothing"), "{what}");
         let Some(kept) = kept else { continue };
         assert_eq!(kept.is_dir(), what == "folder");
         assert!(kept.ends_with("config.toml.rejected-20261121T204150Z"));
@@ -258,11 +258,11 @@ fn n7_whatever_stands_in_the_place_is_kept_when_a_text_replaces_it() {
 
 #[test]
 fn what_the_check_refuses_is_not_written() {
-    let desk = Harness::new(OLD);
+    let harness = Harness::new(OLD);
     let refused = |key: &str, value: &str| {
         let edits = [Edit::set(key, value)];
-        let error = desk.writer().change(&edits, Secrets::Refused, now()).unwrap_err();
-        error.to_string().replace(&desk.dir.path().display().to_string(), "")
+        let error = harness.writer().change(&edits, Secrets::Refused, now()).unwrap_err();
+        error.to_string().replace(&harness.dir.path().display().to_string(), "")
     };
     insta::assert_snapshot!(refused("agent.iterations_max", "many"), @"
     the config would be invalid, so nothing was changed:
@@ -271,29 +271,29 @@ fn what_the_check_refuses_is_not_written() {
     assert!(refused("agent.nothing", "1").contains("agent.nothing"));
     assert!(refused("telegram.bot_token", "13:BB").contains("is a secret"));
     assert!(refused("provider.fallbacks", "[]").contains("is a secret"), "one may stand in it");
-    let extra_check = Writer { extra_check: |_| vec![Finding::new("agent", "is no good", "wait")], ..desk.writer() };
+    let extra_check = Writer { extra_check: |_| vec![Finding::new("agent", "is no good", "wait")], ..harness.writer() };
     assert!(extra_check.change(&nine(), Secrets::Refused, now()).unwrap_err().to_string().contains("is no good; wait"));
-    assert_eq!((desk.text().as_str(), desk.names()), (OLD, vec!["config.toml".to_owned()]));
+    assert_eq!((harness.text().as_str(), harness.names()), (OLD, vec!["config.toml".to_owned()]));
 }
 
 #[test]
 fn what_is_said_in_a_chat_sends_no_key_elsewhere() {
-    let desk = Harness::new(
+    let harness = Harness::new(
         "[provider]\nkind = \"openai_compatible\"\nbase_url = \"https://api.example/v1\"\napi_key = \"k1\"\n",
     );
-    let before = desk.text();
+    let before = harness.text();
     let evil = Edit::set_value("provider.base_url", "https://evil.example/v1");
     for refused in [
-        desk.writer().plan(std::slice::from_ref(&evil), Secrets::Refused),
-        desk.writer().change(std::slice::from_ref(&evil), Secrets::Refused, now()),
+        harness.writer().plan(std::slice::from_ref(&evil), Secrets::Refused),
+        harness.writer().change(std::slice::from_ref(&evil), Secrets::Refused, now()),
     ] {
         let error = refused.unwrap_err().to_string();
         assert!(error.starts_with("provider.api_key would go along to another server"), "{error}");
     }
-    assert_eq!(desk.text(), before);
+    assert_eq!(harness.text(), before);
     // Entered again with the place, it is meant for it.
     let both = [evil, Edit::set_value("provider.api_key", "${KEY}")];
-    let env = Environment::of(desk.dir.path(), [("KEY", "k2")]);
-    Writer::new(desk.file(), env, |_| Vec::new()).change(&both, Secrets::Refused, now()).unwrap();
-    assert!(desk.text().contains("evil.example"));
+    let env = Environment::of(harness.dir.path(), [("KEY", "k2")]);
+    Writer::new(harness.file(), env, |_| Vec::new()).change(&both, Secrets::Refused, now()).unwrap();
+    assert!(harness.text().contains("evil.example"));
 }

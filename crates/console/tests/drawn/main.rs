@@ -103,14 +103,14 @@ fn outgoing(run: Option<RunId>, text: &str) -> Outgoing {
 }
 
 /// Answers a number with that answer, in pieces, and a stop with how many there were before.
-struct House {
+struct Harness {
     console: Arc<Console<io::Stdout>>,
     page: TerminalPage,
     stops: Arc<AtomicU64>,
 }
 
 #[async_trait]
-impl Intake for House {
+impl Intake for Harness {
     async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
         let InboundEvent::Posted { text } = inbound.happening else { return Ok(UpdateOutcome::Ignored) };
         if text == DRAW {
@@ -149,7 +149,7 @@ impl Intake for House {
     }
 }
 
-impl House {
+impl Harness {
     /// Draws from now on, until it is stopped.
     fn draw(&self) {
         let (console, page) = (Arc::clone(&self.console), self.page.clone());
@@ -197,7 +197,7 @@ async fn inner() {
     let (terminal, page) = Terminal::open(data.path(), vec!["status".to_owned()], look).unwrap();
     let drawn = page.clone();
     let console = Arc::new(Console::terminal(page));
-    let intake = Arc::new(House { console: Arc::clone(&console), page: drawn, stops: Arc::default() });
+    let intake = Arc::new(Harness { console: Arc::clone(&console), page: drawn, stops: Arc::default() });
     let ports = Ports {
         intake,
         rng: Arc::new(SystemRng),

@@ -70,7 +70,7 @@ pub enum ElicitationError {
     )]
     Form,
     /// The page has no address that a person should open.
-    #[error("a page has an https address in the public internet, without a user name in it")]
+    #[error("a page needs an https address on the public internet, without a user name in it")]
     Address,
     /// It looks as if it asked for a secret.
     #[error("it looks as if it asked for a password, a key, a token or a code, and nobody is asked for that")]

@@ -43,7 +43,7 @@ const PLACEHOLDERS: [&str; 14] = [
 
 /// The secrets cannot be looked for.
 #[derive(Debug, thiserror::Error)]
-#[error("the secrets of the config cannot be looked for: {0}; are they that long?")]
+#[error("the config's secrets cannot be searched for: {0}; are they too long?")]
 pub struct RedactorError(#[from] aho_corasick::BuildError);
 
 /// Finds the secrets of this Hob. Cheap to clone; the default one knows none. What one of the clones learns, all know.

@@ -151,7 +151,7 @@ impl Tool for CalendarAdd {
         true
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         assessed(invocation, "invite")
     }
 

@@ -70,7 +70,7 @@ impl Tool for CalendarCancel {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let arguments = parse::<Arguments>(&self.spec, invocation.arguments.clone());
         assessed_change(&self.accounts, invocation, arguments.and_then(Arguments::called)).await
     }

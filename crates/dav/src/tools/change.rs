@@ -141,7 +141,7 @@ impl Tool for CalendarChange {
         arguments["whole_series"] != Value::Bool(true)
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let arguments = parse::<ChangeArguments>(&self.spec, invocation.arguments.clone());
         let called = arguments.and_then(|arguments| arguments.called());
         assessed_change(&self.accounts, invocation, called).await
@@ -218,7 +218,7 @@ impl Tool for CalendarAnswer {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let arguments = parse::<AnswerArguments>(&self.spec, invocation.arguments.clone());
         let called = arguments.and_then(|arguments| arguments.called());
         assessed_change(&self.accounts, invocation, called).await

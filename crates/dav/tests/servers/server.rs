@@ -10,14 +10,14 @@ use reqwest::Method;
 use tempfile::TempDir;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Make {
+pub(crate) enum ServerKind {
     Radicale,
     Xandikos,
 }
 
 /// One that runs.
 pub(crate) struct Server {
-    make: Make,
+    make: ServerKind,
     home: TempDir,
     port: u16,
     child: Child,
@@ -41,12 +41,12 @@ fn program(name: &str) -> PathBuf {
 
 impl Server {
     /// One with a calendar and an address book of Ada's, and of Ben's where it knows several people.
-    pub(crate) async fn start(make: Make) -> Self {
+    pub(crate) async fn start(make: ServerKind) -> Self {
         let home = tempfile::tempdir().unwrap();
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let data = home.path().join("data");
         let mut command = match make {
-            Make::Radicale => {
+            ServerKind::Radicale => {
                 let users = home.path().join("users");
                 std::fs::write(&users, "ada:secret\nben:secret\n").unwrap();
                 let mut command = Command::new(program("radicale"));
@@ -62,7 +62,7 @@ impl Server {
                 command.arg("--storage-filesystem-folder").arg(&data);
                 command
             }
-            Make::Xandikos => {
+            ServerKind::Xandikos => {
                 let mut command = Command::new(program("xandikos"));
                 command.args([
                     "serve",
@@ -84,7 +84,7 @@ impl Server {
             assert!(server.child.try_wait().unwrap().is_none(), "{make:?} does not start");
             tokio::task::yield_now().await;
         }
-        if make == Make::Radicale {
+        if make == ServerKind::Radicale {
             for user in ["ada", "ben"] {
                 server.make_collection(user, "calendar", "C:calendar", "caldav").await;
                 server.make_collection(user, "book", "C:addressbook", "carddav").await;
@@ -110,8 +110,8 @@ impl Server {
     /// Where Ada's calendar is, and Ben's.
     pub(crate) fn calendar(&self, user: &str) -> String {
         match self.make {
-            Make::Radicale => format!("/{user}/calendar/"),
-            Make::Xandikos => format!("/{user}/calendars/calendar/"),
+            ServerKind::Radicale => format!("/{user}/calendar/"),
+            ServerKind::Xandikos => format!("/{user}/calendars/calendar/"),
         }
     }
 
@@ -128,8 +128,8 @@ impl Server {
 
     fn book(&self, user: &str) -> String {
         match self.make {
-            Make::Radicale => format!("/{user}/book/"),
-            Make::Xandikos => format!("/{user}/contacts/addressbook/"),
+            ServerKind::Radicale => format!("/{user}/book/"),
+            ServerKind::Xandikos => format!("/{user}/contacts/addressbook/"),
         }
     }
 

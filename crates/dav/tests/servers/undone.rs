@@ -3,19 +3,19 @@
 use serde_json::{Value, json};
 
 use crate::server::Server;
-use crate::{BOTH, House, Told, YOGA, dentist, event};
+use crate::{BOTH, Harness, ToolOutput, YOGA, dentist, event};
 use hob_core::domain::tools::Risk;
 use hob_core::policy::undo::{can_be_taken_back, tells_nobody};
 use hob_tools::registry::Registry;
 
-impl House {
+impl Harness {
     /// What Ada has in the two weeks of these tests.
     async fn all(&self) -> String {
         self.list("2026-11-30", 16).await
     }
 
     /// The call that takes it back, made as it is offered.
-    pub(crate) async fn undo(&self, done: Told) -> Told {
+    pub(crate) async fn undo(&self, done: ToolOutput) -> ToolOutput {
         let back = done.back.unwrap_or_else(|| panic!("no way back: {}", done.text));
         let arguments: Value = serde_json::from_str(&back.arguments).unwrap();
         let tools = self.tools.iter().cloned().fold(Registry::default(), Registry::with);
@@ -33,8 +33,8 @@ async fn an_entry_is_as_it_was_when_what_was_done_to_it_is_taken_back() {
         for (name, lines) in [("lunch", lunch), ("trip", trip), ("yoga", YOGA)] {
             server.put("ada", name, &event(name, lines)).await;
         }
-        let house = House::of(&server).await;
-        let before = house.all().await;
+        let harness = Harness::of(&server).await;
+        let before = harness.all().await;
         for (tool, arguments) in [
             ("calendar_add", json!({ "title": "Tea", "start": "2026-12-03T15:00" })),
             (
@@ -49,11 +49,11 @@ async fn an_entry_is_as_it_was_when_what_was_done_to_it_is_taken_back() {
             assert!(tells_nobody(tool, &written, Risk::Write), "{tool} {written}");
             // What is called off is not graded lower, though it may be offered.
             assert_eq!(can_be_taken_back(tool, &written, Risk::Write), tool != "calendar_cancel");
-            let done = house.ada(tool, arguments).await;
-            assert!(!done.failed && house.all().await != before, "{tool} {written}: {}", done.text);
-            let undone = house.undo(done).await;
+            let done = harness.ada(tool, arguments).await;
+            assert!(!done.failed && harness.all().await != before, "{tool} {written}: {}", done.text);
+            let undone = harness.undo(done).await;
             assert!(!undone.failed, "{tool} {written}: {}", undone.text);
-            assert_eq!(house.all().await, before, "{tool} {written}, {make:?}");
+            assert_eq!(harness.all().await, before, "{tool} {written}, {make:?}");
         }
     }
 }
@@ -65,7 +65,7 @@ async fn what_tells_others_or_would_lose_something_has_no_way_back() {
         dentist(&server, "20261201T130000Z").await;
         server.put("ada", "yoga", &event("yoga", YOGA)).await;
         server.put("ada", "trip", &event("trip", "SUMMARY:Trip\nDTSTART;VALUE=DATE:20261204")).await;
-        let house = House::of(&server).await;
+        let harness = Harness::of(&server).await;
         for (tool, arguments) in [
             // No call makes a day again of what was given a time; the alarm would be gone.
             ("calendar_change", json!({ "entry": "Trip", "start": "2026-12-05T10:00" })),
@@ -75,7 +75,7 @@ async fn what_tells_others_or_would_lose_something_has_no_way_back() {
             ("calendar_add", json!({ "title": "Tea", "start": "2026-12-03T15:00", "invite": ["eve@away.example"] })),
             ("calendar_change", json!({ "entry": "Tea", "start": "2026-12-03T16:00", "tells": ["eve@away.example"] })),
         ] {
-            let done = house.ada(tool, arguments.clone()).await;
+            let done = harness.ada(tool, arguments.clone()).await;
             assert!(!done.failed && done.back.is_none(), "{tool} {arguments}: {}", done.text);
         }
     }
@@ -85,12 +85,12 @@ async fn what_tells_others_or_would_lose_something_has_no_way_back() {
 async fn what_somebody_has_changed_since_stays_as_it_is() {
     for make in BOTH {
         let server = Server::start(make).await;
-        let house = House::of(&server).await;
-        let done = house.ada("calendar_add", json!({ "title": "Tea", "start": "2026-12-03T15:00" })).await;
-        house.ada("calendar_change", json!({ "entry": "Tea", "title": "Coffee" })).await;
-        let after = house.all().await;
-        let undone = house.undo(done).await;
+        let harness = Harness::of(&server).await;
+        let done = harness.ada("calendar_add", json!({ "title": "Tea", "start": "2026-12-03T15:00" })).await;
+        harness.ada("calendar_change", json!({ "entry": "Tea", "title": "Coffee" })).await;
+        let after = harness.all().await;
+        let undone = harness.undo(done).await;
         assert!(undone.failed && undone.text.starts_with("Somebody has changed this entry"), "{}", undone.text);
-        assert_eq!(house.all().await, after);
+        assert_eq!(harness.all().await, after);
     }
 }

@@ -248,7 +248,7 @@ impl Tool for HomeDo {
         self.home.settings.exposure.named().map(|id| id.to_string()).collect()
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let usual = Assessment::usual(Risk::Execute);
         // What is not in the lists is refused by the call itself, in words.
         let Ok(arguments) = parse::<Arguments>(&self.spec, invocation.arguments.clone()) else { return usual };

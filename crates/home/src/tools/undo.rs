@@ -22,7 +22,7 @@ const GOES_TO_POSITION: u64 = 4;
 const MODES: [&str; 7] = ["auto", "cool", "dry", "fan_only", "heat", "heat_cool", "off"];
 
 /// What brings it back.
-struct WayBack {
+struct InverseService {
     service: &'static str,
     data: Map<String, Value>,
     /// How it was left.
@@ -34,7 +34,7 @@ pub(super) fn of(order: &ServiceCall, before: &[EntityState], after: &[EntitySta
     if after.len() != order.ids.len() {
         return None;
     }
-    let WayBack { service, data, only_if } = match order.domain {
+    let InverseService { service, data, only_if } = match order.domain {
         COVER => of_cover(order, before),
         CLIMATE => of_climate(order, before, after),
         known if ON_OR_OFF.contains(&known) => of_switch(order, before, after),
@@ -49,7 +49,7 @@ pub(super) fn of(order: &ServiceCall, before: &[EntityState], after: &[EntitySta
     Some(InverseCall { tool: "home_do".to_owned(), arguments: serde_json::to_string(&back).ok()? })
 }
 
-fn of_switch(order: &ServiceCall, before: &[EntityState], after: &[EntityState]) -> Option<WayBack> {
+fn of_switch(order: &ServiceCall, before: &[EntityState], after: &[EntityState]) -> Option<InverseService> {
     if !matches!(order.service.as_str(), "turn_on" | "turn_off") {
         return None;
     }
@@ -63,11 +63,11 @@ fn of_switch(order: &ServiceCall, before: &[EntityState], after: &[EntityState])
     };
     // What is as it was need not be brought back: unless it is a light that has another colour now.
     let is_same = told == only_if && shared(after, self::look)?.as_ref() == Some(&data);
-    (!is_same).then_some(WayBack { service, data, only_if })
+    (!is_same).then_some(InverseService { service, data, only_if })
 }
 
 /// Of a blind, a shutter, an awning: nobody gets in by it.
-fn of_cover(order: &ServiceCall, before: &[EntityState]) -> Option<WayBack> {
+fn of_cover(order: &ServiceCall, before: &[EntityState]) -> Option<InverseService> {
     let class = |one: &EntityState| EntityClass { domain: COVER, device_class: one.device_class() }.grade();
     let (was, at) = (shared(before, |one| one.state.clone())?, shared(before, |one| number(one, POSITION.0))?);
     let goal = match order.service.as_str() {
@@ -93,11 +93,11 @@ fn of_cover(order: &ServiceCall, before: &[EntityState]) -> Option<WayBack> {
     };
     let end = if goal > 0.0 { "open" } else { "closed" };
     let only_if = if at.is_some() { format!("{end}, {goal}{}", POSITION.1) } else { end.to_owned() };
-    (!is_there).then_some(WayBack { service, data, only_if })
+    (!is_there).then_some(InverseService { service, data, only_if })
 }
 
 /// Of heating: the temperature that was set, or its mode; one of the two, since a call brings back one.
-fn of_climate(order: &ServiceCall, before: &[EntityState], after: &[EntityState]) -> Option<WayBack> {
+fn of_climate(order: &ServiceCall, before: &[EntityState], after: &[EntityState]) -> Option<InverseService> {
     let set = |one: &EntityState| number(one, TEMPERATURE.0);
     let (mode, is_mode) = (shared(before, |one| one.state.clone())?, shared(after, |one| one.state.clone())?);
     let (was, is) = (shared(before, set)?, shared(after, set)?);
@@ -105,7 +105,7 @@ fn of_climate(order: &ServiceCall, before: &[EntityState], after: &[EntityState]
         return None;
     }
     let way = |service, name: &str, value: Value, only_if| {
-        Some(WayBack { service, data: Map::from_iter([(name.to_owned(), value)]), only_if })
+        Some(InverseService { service, data: Map::from_iter([(name.to_owned(), value)]), only_if })
     };
     match order.service.as_str() {
         "set_temperature" if mode == is_mode && !order.data.contains_key("hvac_mode") => {

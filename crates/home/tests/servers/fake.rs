@@ -15,7 +15,7 @@ pub(crate) const TOKEN: &str = "the-only-token";
 
 /// How it behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum FakeBehaviour {
     Honest,
     /// It answers all over HTTP with this.
     Answers {
@@ -38,7 +38,7 @@ pub(crate) struct Model {
     pub(crate) calls: Vec<(String, Value)>,
     /// What was asked, the socket's commands too.
     pub(crate) asked: Vec<String>,
-    manner: Option<Manner>,
+    manner: Option<FakeBehaviour>,
 }
 
 /// It runs until it is dropped.
@@ -60,8 +60,9 @@ impl FakeHome {
     pub(crate) async fn start(entities: &[(&str, &str, Value)]) -> Self {
         let state = |(id, state, attributes): &(&str, &str, Value)| {
             let changed = "2026-11-26T12:00:00+00:00";
-            let told = json!({ "entity_id": id, "state": state, "attributes": attributes, "last_changed": changed });
-            ((*id).to_owned(), told)
+            let tool_output =
+                json!({ "entity_id": id, "state": state, "attributes": attributes, "last_changed": changed });
+            ((*id).to_owned(), tool_output)
         };
         let states = entities.iter().map(state).collect();
         let model = Arc::new(Mutex::new(Model { states, ..Model::default() }));
@@ -78,7 +79,7 @@ impl FakeHome {
         Self { model, port, server }
     }
 
-    pub(crate) fn behaves(&self, manner: Manner) {
+    pub(crate) fn behaves(&self, manner: FakeBehaviour) {
         self.model.lock().unwrap().manner = Some(manner);
     }
 
@@ -95,8 +96,8 @@ impl FakeHome {
     }
 }
 
-fn manner(model: &Mutex<Model>) -> Manner {
-    model.lock().unwrap().manner.clone().unwrap_or(Manner::Honest)
+fn manner(model: &Mutex<Model>) -> FakeBehaviour {
+    model.lock().unwrap().manner.clone().unwrap_or(FakeBehaviour::Honest)
 }
 
 async fn serve(mut stream: TcpStream, model: Arc<Mutex<Model>>) {
@@ -117,11 +118,11 @@ async fn serve(mut stream: TcpStream, model: Arc<Mutex<Model>>) {
     let mut body = vec![0; length.unwrap_or(0)];
     stream.read_exact(&mut body).await.unwrap();
     let answer = match manner(&model) {
-        Manner::Answers { status, headers, body } => {
+        FakeBehaviour::Answers { status, headers, body } => {
             model.lock().unwrap().asked.push(head.lines().next().unwrap().to_owned());
             reply(status, &headers, &body)
         }
-        Manner::Endless => {
+        FakeBehaviour::Endless => {
             let start = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[";
             let mut sent = stream.write_all(start.as_bytes()).await;
             while sent.is_ok() {
@@ -129,7 +130,7 @@ async fn serve(mut stream: TcpStream, model: Arc<Mutex<Model>>) {
             }
             return;
         }
-        Manner::Honest | Manner::Greets(_) | Manner::Floods => honest(&head, &body, &model),
+        FakeBehaviour::Honest | FakeBehaviour::Greets(_) | FakeBehaviour::Floods => honest(&head, &body, &model),
     };
     stream.write_all(answer.as_bytes()).await.unwrap_or_default();
 }
@@ -169,11 +170,11 @@ fn honest(head: &str, body: &[u8], model: &Mutex<Model>) -> String {
     }
 }
 
-type Talk = Result<(), tokio_tungstenite::tungstenite::Error>;
+type SocketResult = Result<(), tokio_tungstenite::tungstenite::Error>;
 
-async fn talk(mut socket: WebSocketStream<TcpStream>, model: &Mutex<Model>) -> Talk {
+async fn talk(mut socket: WebSocketStream<TcpStream>, model: &Mutex<Model>) -> SocketResult {
     let said = |value: &Value| Message::text(value.to_string());
-    if let Manner::Greets(words) = manner(model) {
+    if let FakeBehaviour::Greets(words) = manner(model) {
         socket.send(Message::text(words)).await?;
         return Ok(());
     }
@@ -188,7 +189,7 @@ async fn talk(mut socket: WebSocketStream<TcpStream>, model: &Mutex<Model>) -> T
         let Ok(text) = heard.to_text() else { continue };
         let Ok(asked) = serde_json::from_str::<Value>(text) else { continue };
         model.lock().unwrap().asked.push(asked["type"].as_str().unwrap().to_owned());
-        if manner(model) == Manner::Floods {
+        if manner(model) == FakeBehaviour::Floods {
             for number in 0..2_000 {
                 socket.send(said(&json!({ "id": 1_000 + number, "type": "event", "event": { "a": {} } }))).await?;
             }

@@ -39,7 +39,7 @@ use hob_tools::{Invocation, Outcome, Tool};
 
 /// What a tool said.
 #[derive(Debug)]
-struct Told {
+struct ToolOutput {
     text: String,
     failed: bool,
     tainted: bool,
@@ -47,14 +47,16 @@ struct Told {
     back: Option<InverseCall>,
 }
 
-fn told(outcome: Outcome) -> Told {
+fn tool_output(outcome: Outcome) -> ToolOutput {
     match outcome {
-        Outcome::Text(text) => Told { text, failed: false, tainted: false, back: None },
-        Outcome::Error(text) | Outcome::Transient(text) => Told { text, failed: true, tainted: false, back: None },
-        Outcome::Undoable(back, inner) => Told { back: Some(*back), ..told(*inner) },
+        Outcome::Text(text) => ToolOutput { text, failed: false, tainted: false, back: None },
+        Outcome::Error(text) | Outcome::Transient(text) => {
+            ToolOutput { text, failed: true, tainted: false, back: None }
+        }
+        Outcome::Undoable(back, inner) => ToolOutput { back: Some(*back), ..tool_output(*inner) },
         Outcome::From(source, inner) => {
             assert_eq!((source.origin, source.to_string().contains("Home Assistant")), (Origin::Tool, true));
-            Told { tainted: true, ..told(*inner) }
+            ToolOutput { tainted: true, ..tool_output(*inner) }
         }
         other => panic!("{other:?}"),
     }
@@ -124,15 +126,15 @@ impl Kit {
         self.tools.iter().find(|tool| tool.spec().schema.name == name).unwrap()
     }
 
-    async fn call(&self, tool: &str, arguments: Value) -> Told {
-        told(Outcome::of(self.tool(tool).call(self.invocation(arguments)).await))
+    async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
+        tool_output(Outcome::of(self.tool(tool).call(self.invocation(arguments)).await))
     }
 
-    async fn look(&self, arguments: Value) -> Told {
+    async fn look(&self, arguments: Value) -> ToolOutput {
         self.call("home_look", arguments).await
     }
 
-    async fn order(&self, service: &str, entities: &[&str], data: Value) -> Told {
+    async fn order(&self, service: &str, entities: &[&str], data: Value) -> ToolOutput {
         self.call("home_do", json!({ "service": service, "entities": entities, "data": data })).await
     }
 

@@ -96,7 +96,7 @@ async fn n16_what_a_real_blind_and_real_heating_did_is_undone() {
     let server = HomeServer::start();
     let kit =
         Kit::of(server.url(), server.token(), &["cover.blind", "climate.study", "input_number.warmth"], &[]).await;
-    let back = async |done: crate::Told| {
+    let back = async |done: crate::ToolOutput| {
         let back: Value =
             serde_json::from_str(&done.back.unwrap_or_else(|| panic!("{}", done.text)).arguments).unwrap();
         (kit.call("home_do", back.clone()).await, back)

@@ -123,7 +123,7 @@ impl Tool for MailSend {
         Some(&self.mailboxes.audience)
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let named =
             invocation.arguments["answers"].as_str().and_then(|id| id.split_once('/')).map(|(account, _)| account);
         let named = named.or(invocation.arguments["account"].as_str());

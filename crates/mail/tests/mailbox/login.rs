@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{House, letter, settings, words};
+use super::{Harness, letter, settings, words};
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_core::policy::net::AllowedPlaces;
 use hob_mail::account::{Account, SignIn};
@@ -109,7 +109,10 @@ async fn f3_one_party_renews_a_token_and_the_others_wait_for_it() {
     let expired = later().with_clock(Arc::new(Later(SignedDuration::from_hours(2))));
     issuer.goes_down(true);
     let told = token(&expired).await.unwrap_err();
-    assert!(told.starts_with("whoever issues tokens for this mailbox cannot be asked: it answers 503"), "{told}");
+    assert!(
+        told.starts_with("the service that issues tokens for this mailbox cannot be asked: it answers 503"),
+        "{told}"
+    );
     issuer.goes_down(false);
     assert_eq!(token(&expired).await.unwrap(), "access-token-3", "an outage ends no login");
     issuer.revoke_login();
@@ -124,23 +127,23 @@ async fn f3_mail_servers_take_the_token_and_one_that_they_refuse_is_renewed() {
     let servers = Servers::asking(&issuer.url, ROLES);
     servers.put_for("ada", &letter(1, "Ben <ben@x.example>", "Tea", "Tea?"));
     let account = Account::new(settings(&servers), SignIn::Login(Box::new(own.clone()))).unwrap();
-    let house = House::holding(servers, account).await;
-    let told = words(&house.call("mail_search", json!({})).await);
+    let harness = Harness::holding(servers, account).await;
+    let told = words(&harness.call("mail_search", json!({})).await);
     assert_eq!(told, "error: nobody is logged in at ada's mail: on Hob's machine, hob mail login ada.");
     log_in(&own).await.unwrap();
     // Neither server knows this one any more; it holds long enough by the issuer's word.
     issuer.revoke_access();
-    assert_eq!(house.found(json!({})).await.len(), 1);
+    assert_eq!(harness.found(json!({})).await.len(), 1);
     assert_eq!(issuer.issued(), 2);
     issuer.revoke_access();
     let send = json!({ "to": ["cy@x.example"], "subject": "Tea", "text": "Gladly." });
-    let told = words(&house.call("mail_send", send).await);
+    let told = words(&harness.call("mail_send", send).await);
     assert!(told.starts_with("Sent. The copy is ada/Gesendet/"), "{told}");
-    assert_eq!((house.servers.got("cy").len(), issuer.issued()), (1, 3));
+    assert_eq!((harness.servers.got("cy").len(), issuer.issued()), (1, 3));
     issuer.revoke_login();
     issuer.revoke_access();
     let send = json!({ "to": ["dan@x.example"], "subject": "Tea", "text": "Gladly." });
-    let told = words(&house.call("mail_send", send).await);
+    let told = words(&harness.call("mail_send", send).await);
     assert!(told.contains("nobody is logged in at ada's mail"), "{told}");
-    assert_eq!((house.servers.got("dan").len(), issuer.wrong()), (0, Vec::<String>::new()));
+    assert_eq!((harness.servers.got("dan").len(), issuer.wrong()), (0, Vec::<String>::new()));
 }

@@ -172,31 +172,31 @@ const COSINE: usize = 2;
 
 #[tokio::test]
 async fn a4_e5_a_household_is_recalled_by_text() {
-    let house = Harness::open(None).await;
-    let without = house.asked.iter().filter(|(one, _)| one.evidence.is_empty()).count();
-    assert!(house.conversation.names.len() >= 150 && house.asked.len() - without >= 60 && without >= 10);
-    let all = house.ask(true).await;
-    let found = house.recall(&all, None);
-    let words = house.recall(&all, Some(BM25));
-    let (silent, kept) = house.silence(&all);
+    let harness = Harness::open(None).await;
+    let without = harness.asked.iter().filter(|(one, _)| one.evidence.is_empty()).count();
+    assert!(harness.conversation.names.len() >= 150 && harness.asked.len() - without >= 60 && without >= 10);
+    let all = harness.ask(true).await;
+    let found = harness.recall(&all, None);
+    let words = harness.recall(&all, Some(BM25));
+    let (silent, kept) = harness.silence(&all);
     println!("{found:?} {words:?} {silent} {kept} {:?}", Harness::raised(&all));
     assert!(found.0 >= 0.60 && found.1 >= 0.66, "{found:?}");
     assert!(is_better(found, words), "better than BM25 by itself: {words:?}");
     assert!(silent >= 0.70 && kept >= 0.85, "{silent} {kept}");
-    house.holds_what_matters(true).await;
+    harness.holds_what_matters(true).await;
 }
 
 #[tokio::test]
 async fn a4_e5_a_household_is_recalled_by_meaning() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/embedding-model");
-    let house = Harness::open(Some(Arc::new(LocalEmbedder::open(folder.into()).await.unwrap()))).await;
-    let all = house.ask(false).await;
-    let found = house.recall(&all, None);
-    let meaning = house.recall(&all, Some(COSINE));
-    let (silent, kept) = house.silence(&all);
+    let harness = Harness::open(Some(Arc::new(LocalEmbedder::open(folder.into()).await.unwrap()))).await;
+    let all = harness.ask(false).await;
+    let found = harness.recall(&all, None);
+    let meaning = harness.recall(&all, Some(COSINE));
+    let (silent, kept) = harness.silence(&all);
     println!("{found:?} {meaning:?} {silent} {kept} {:?}", Harness::raised(&all));
     assert!(found.0 >= 0.64 && found.1 >= 0.77, "{found:?}");
     assert!(is_better(found, meaning), "better than the vectors by themselves: {meaning:?}");
     assert!(silent >= 0.65 && kept >= 0.78, "{silent} {kept}");
-    house.holds_what_matters(false).await;
+    harness.holds_what_matters(false).await;
 }

@@ -34,15 +34,15 @@ impl Harness {
     pub(super) async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
-        let house = Self { home, store };
-        house
+        let harness = Self { home, store };
+        harness
             .sql(&["INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bob', 'user', 0);
              INSERT INTO sessions (id, key, channel, created_at) VALUES (1, '7', 'telegram', 0), (2, '8', 'telegram', 0);
              INSERT INTO episodes (id, scope, session_id, began_at, ended_at, turns) VALUES (1, 'p1', 1, 0, 0, 9), (2, 'p2', 2, 0, 0, 9);
              INSERT INTO embedding_models (id, name, dimensions, digest, created_at) VALUES (1, 'm', 3, 'd', 0);"
                 .to_owned()])
             .await;
-        house
+        harness
     }
 
     pub(super) async fn sql(&self, statements: &[String]) {

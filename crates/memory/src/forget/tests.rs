@@ -14,13 +14,13 @@ use hob_model::message::{Message, ReplyPart, Sealed, ToolCall};
 
 #[tokio::test]
 async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
-    let house = Harness::new().await;
-    house.says(1, 1, "I fly to Zanzibar in May", "completed").await;
-    house.says(2, 1, "What shall I pack?", "completed").await;
-    house.says(3, 2, "Water the plants", "completed").await;
-    house.fact(1, None, "maybe Zanzibar", true).await;
-    house.fact(2, Some(10), "Zanzibar", false).await;
-    house
+    let harness = Harness::new().await;
+    harness.says(1, 1, "I fly to Zanzibar in May", "completed").await;
+    harness.says(2, 1, "What shall I pack?", "completed").await;
+    harness.says(3, 2, "Water the plants", "completed").await;
+    harness.fact(1, None, "maybe Zanzibar", true).await;
+    harness.fact(2, Some(10), "Zanzibar", false).await;
+    harness
         .sql(&["INSERT INTO recalled (run_id, place, memory_id, leg, score, parts) VALUES (2, 1, 1, 'relevance', 900, '{}');
                 UPDATE blobs SET text = 'zanzibar was recalled' WHERE hash = 'blob:2';
                 UPDATE memories SET asked = 'To Zanzibar?' WHERE id = 2;
@@ -32,11 +32,11 @@ async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
                   VALUES ('inbound:9:0', 1, 'telegram', 'default', '7', 'm1 I fly to Zanzibar', '[]', 'delivered', 0, 0, 1);"
             .to_owned()])
         .await;
-    let forgotten = house.forget(MemoryItem::parse("m1").unwrap().into()).await;
+    let forgotten = harness.forget(MemoryItem::parse("m1").unwrap().into()).await;
     assert_eq!(forgotten.memories, [(Scope::Person(UserId(1)), MemoryId(1))]);
     assert_eq!(forgotten.facts.into_iter().collect::<Vec<_>>(), [FactId(1), FactId(2)]);
     assert!(!forgotten.put_off);
-    let history = house.texts("SELECT ordinal || ' ' || role || ' ' || text FROM messages ORDER BY id").await;
+    let history = harness.texts("SELECT ordinal || ' ' || role || ' ' || text FROM messages ORDER BY id").await;
     insta::assert_snapshot!(history.join("\n"), @"
     10 user [forgotten]
     11 assistant [forgotten]
@@ -46,23 +46,23 @@ async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
     31 assistant So: Water the plants
     ");
     // The record of the run in which it was said is gone; of the run for which it was recalled, what was recalled.
-    assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2", "3"]);
-    assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:3"]);
-    assert_eq!(house.texts("SELECT memory_id || '' FROM recalled").await, [""], "the row stays, and is empty");
+    assert_eq!(harness.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2", "3"]);
+    assert_eq!(harness.texts("SELECT hash FROM blobs").await, ["blob:3"]);
+    assert_eq!(harness.texts("SELECT memory_id || '' FROM recalled").await, [""], "the row stays, and is empty");
     // What followed is made anew: the words before it were in its vector, and so was Hob's question.
-    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["3"]);
-    assert_eq!(house.texts("SELECT memory_id || '' FROM token_signs").await, ["3"]);
-    assert_eq!(house.texts("SELECT text FROM memories_fts WHERE memories_fts MATCH 'fly OR pack'").await.len(), 1);
-    assert_eq!(house.texts("SELECT text FROM inbound WHERE id = 9").await, ["/memory [forgotten]"]);
-    assert!(!house.keeps_the_word().await);
+    assert_eq!(harness.texts("SELECT memory_id || '' FROM vectors").await, ["3"]);
+    assert_eq!(harness.texts("SELECT memory_id || '' FROM token_signs").await, ["3"]);
+    assert_eq!(harness.texts("SELECT text FROM memories_fts WHERE memories_fts MATCH 'fly OR pack'").await.len(), 1);
+    assert_eq!(harness.texts("SELECT text FROM inbound WHERE id = 9").await, ["/memory [forgotten]"]);
+    assert!(!harness.keeps_the_word().await);
 }
 
 /// A schedule that run 1 made and that came once, as run 2, with what both had delivered besides their replies.
 async fn scheduled(state: &str) -> Harness {
-    let house = Harness::new().await;
-    house.says(1, 1, "Remind me of Zanzibar", "completed").await;
-    house.says(2, 1, "Zanzibar, now", "completed").await;
-    house
+    let harness = Harness::new().await;
+    harness.says(1, 1, "Remind me of Zanzibar", "completed").await;
+    harness.says(2, 1, "Zanzibar, now", "completed").await;
+    harness
         .sql(&[
             "DELETE FROM memories WHERE id = 2".to_owned(),
             format!(
@@ -75,92 +75,96 @@ async fn scheduled(state: &str) -> Harness {
                 .to_owned(),
         ])
         .await;
-    house
+    harness
 }
 
 #[tokio::test]
 async fn n8_what_was_scheduled_goes_when_it_is_done() {
-    let house = scheduled("done").await;
-    assert!(!house.forget(MemoryItem::parse("m1").unwrap().into()).await.put_off);
-    assert_eq!(house.texts("SELECT task || asked FROM schedules").await, ["[forgotten]"]);
-    assert_eq!(house.texts("SELECT run_id || '' FROM run_events").await, [""; 0]);
-    assert!(!house.keeps_the_word().await);
-    let house = scheduled("paused").await;
-    house.forget(MemoryItem::parse("m1").unwrap().into()).await;
-    assert_eq!(house.texts("SELECT task FROM schedules").await, ["Zanzibar"], "it is still to be done");
+    let harness = scheduled("done").await;
+    assert!(!harness.forget(MemoryItem::parse("m1").unwrap().into()).await.put_off);
+    assert_eq!(harness.texts("SELECT task || asked FROM schedules").await, ["[forgotten]"]);
+    assert_eq!(harness.texts("SELECT run_id || '' FROM run_events").await, [""; 0]);
+    assert!(!harness.keeps_the_word().await);
+    let harness = scheduled("paused").await;
+    harness.forget(MemoryItem::parse("m1").unwrap().into()).await;
+    assert_eq!(harness.texts("SELECT task FROM schedules").await, ["Zanzibar"], "it is still to be done");
 }
 
 #[tokio::test]
 async fn n8_what_tools_and_agents_delivered_goes_once_it_is_out() {
-    let house = Harness::new().await;
-    house.says(1, 1, "Write of Zanzibar", "completed").await;
+    let harness = Harness::new().await;
+    harness.says(1, 1, "Write of Zanzibar", "completed").await;
     let sent = |key: &str, (state, ended): (&str, &str)| {
         format!(
             "INSERT INTO outbox (key, session_id, run_id, channel, account, chat, text, choices, state, next_attempt_at, created_at, ended_at)
                VALUES ('{key}', 1, 1, 'telegram', 'default', '7', 'zanzibar', '[]', '{state}', 0, 0, {ended})"
         )
     };
-    house
+    harness
         .sql(&[
             sent("call:1:1.0:0", ("pending", "NULL")),
             sent("agent:1:0", ("delivered", "1")),
             sent("call:11:1.0:0", ("delivered", "1")),
         ])
         .await;
-    assert!(house.forget(MemoryItem::parse("m1").unwrap().into()).await.put_off, "it is still on its way");
+    assert!(harness.forget(MemoryItem::parse("m1").unwrap().into()).await.put_off, "it is still on its way");
     let texts = "SELECT text FROM outbox WHERE key NOT LIKE 'run:%' ORDER BY key";
-    assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "zanzibar"]);
-    house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 2 WHERE key = 'call:1:1.0:0'".to_owned()]).await;
-    house.store.write(finish_deferred).await.unwrap();
-    assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "[forgotten]"], "another run's is its own");
+    assert_eq!(harness.texts(texts).await, ["[forgotten]", "zanzibar", "zanzibar"]);
+    harness.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 2 WHERE key = 'call:1:1.0:0'".to_owned()]).await;
+    harness.store.write(finish_deferred).await.unwrap();
+    assert_eq!(harness.texts(texts).await, ["[forgotten]", "zanzibar", "[forgotten]"], "another run's is its own");
 }
 
 #[tokio::test]
 async fn n8_a_vector_in_which_forgotten_words_were_is_made_anew() {
-    let house = Harness::new().await;
+    let harness = Harness::new().await;
     for run in 1..=4 {
-        house.says(run, 1, "I fly to Zanzibar", "completed").await;
+        harness.says(run, 1, "I fly to Zanzibar", "completed").await;
     }
-    house.sql(&["UPDATE embedding_models SET through = 4".to_owned()]).await;
-    house.forget(ForgetItem::Memory(MemoryId(2))).await;
-    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["1", "4"]);
-    assert_eq!(house.texts("SELECT through || '' FROM embedding_models").await, ["2"], "the upkeep goes on from there");
+    harness.sql(&["UPDATE embedding_models SET through = 4".to_owned()]).await;
+    harness.forget(ForgetItem::Memory(MemoryId(2))).await;
+    assert_eq!(harness.texts("SELECT memory_id || '' FROM vectors").await, ["1", "4"]);
+    assert_eq!(
+        harness.texts("SELECT through || '' FROM embedding_models").await,
+        ["2"],
+        "the upkeep goes on from there"
+    );
     // A hole between them: what stands before the fourth is the first from now on.
-    house.forget(ForgetItem::Memory(MemoryId(3))).await;
-    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["1"]);
+    harness.forget(ForgetItem::Memory(MemoryId(3))).await;
+    assert_eq!(harness.texts("SELECT memory_id || '' FROM vectors").await, ["1"]);
 }
 
 #[tokio::test]
 async fn n8_an_answer_that_came_after_others_had_joined_keeps_no_question() {
-    let house = Harness::new().await;
-    house.says(1, 1, "I travel to Zanzibar", "completed").await;
-    house.says(2, 1, "In May", "completed").await;
-    house.says(3, 1, "Anna", "completed").await;
-    house.says(4, 1, "And now", "completed").await;
-    house
+    let harness = Harness::new().await;
+    harness.says(1, 1, "I travel to Zanzibar", "completed").await;
+    harness.says(2, 1, "In May", "completed").await;
+    harness.says(3, 1, "Anna", "completed").await;
+    harness.says(4, 1, "And now", "completed").await;
+    harness
         .sql(&["UPDATE messages SET run_id = 1 WHERE run_id = 2;
                 UPDATE memories SET asked = 'Who comes along to Zanzibar?' WHERE id = 3;
                 UPDATE memories SET asked = 'Which plants?' WHERE id = 4;
                 UPDATE embedding_models SET through = 4;"
             .to_owned()])
         .await;
-    house.forget(ForgetItem::Memory(MemoryId(1))).await;
-    assert_eq!(house.texts("SELECT id || coalesce(asked, '') FROM memories").await, ["2", "3", "4Which plants?"]);
-    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["4"], "the question was in its vector");
-    assert!(!house.keeps_the_word().await);
+    harness.forget(ForgetItem::Memory(MemoryId(1))).await;
+    assert_eq!(harness.texts("SELECT id || coalesce(asked, '') FROM memories").await, ["2", "3", "4Which plants?"]);
+    assert_eq!(harness.texts("SELECT memory_id || '' FROM vectors").await, ["4"], "the question was in its vector");
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_what_was_said_to_a_runs_questions_goes_with_its_record() {
-    let house = Harness::new().await;
-    house.says(1, 1, "I travel", "completed").await;
+    let harness = Harness::new().await;
+    harness.says(1, 1, "I travel", "completed").await;
     let answer = |id: i64, chat: i64, at: i64| {
         format!(
             "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at)
                VALUES ({id}, 1, 1, 'telegram', 'default', '{chat}', '{id}', 'answer {id}', 0, 'answer', 0, {at});"
         )
     };
-    house
+    harness
         .sql(&[
             answer(20, 7, 1),
             answer(21, 7, 50),
@@ -171,18 +175,18 @@ async fn n8_what_was_said_to_a_runs_questions_goes_with_its_record() {
                 .to_owned(),
         ])
         .await;
-    house.forget(ForgetItem::Memory(MemoryId(1))).await;
+    harness.forget(ForgetItem::Memory(MemoryId(1))).await;
     assert_eq!(
-        house.texts("SELECT text FROM inbound WHERE disposition = 'answer'").await,
+        harness.texts("SELECT text FROM inbound WHERE disposition = 'answer'").await,
         ["[forgotten]", "answer 21"]
     );
-    assert!(!house.keeps_the_word().await);
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_what_was_told_goes_with_the_words_in_which_it_was_told() {
-    let house = Harness::new().await;
-    house.says(1, 1, "Remember that I fly to Zanzibar", "running").await;
+    let harness = Harness::new().await;
+    harness.says(1, 1, "Remember that I fly to Zanzibar", "running").await;
     let remember = ToldFact {
         scope: Scope::Person(UserId(1)),
         user: UserId(1),
@@ -195,27 +199,27 @@ async fn n8_what_was_told_goes_with_the_words_in_which_it_was_told() {
         taint: Taint::default(),
         at: Timestamp::UNIX_EPOCH,
     };
-    house.store.write(async move |tx| remember.run(tx).await).await.unwrap();
-    assert_eq!(house.texts("SELECT message_id || '' FROM facts").await, ["10"], "it says where it is from");
-    house
+    harness.store.write(async move |tx| remember.run(tx).await).await.unwrap();
+    assert_eq!(harness.texts("SELECT message_id || '' FROM facts").await, ["10"], "it says where it is from");
+    harness
         .sql(&[
             "UPDATE runs SET state = 'completed', ended_at = 1; UPDATE outbox SET state = 'delivered', ended_at = 1"
                 .to_owned(),
         ])
         .await;
-    let forgotten = house.forget(ForgetItem::Memory(MemoryId(1))).await;
+    let forgotten = harness.forget(ForgetItem::Memory(MemoryId(1))).await;
     assert_eq!(forgotten.facts.len(), 1);
-    assert!(!house.keeps_the_word().await);
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_a_fact_is_in_no_context_that_told_a_contradiction_or_was_a_heartbeats() {
-    let house = Harness::new().await;
+    let harness = Harness::new().await;
     for run in 1..=4 {
-        house.says(run, 1, "What is new?", "completed").await;
+        harness.says(run, 1, "What is new?", "completed").await;
     }
-    house.fact(1, None, "Zanzibar", false).await;
-    house
+    harness.fact(1, None, "Zanzibar", false).await;
+    harness
         .sql(&["INSERT INTO facts (id, scope, category, key, value, speaker, source, confidence, importance, created_at, rival_of)
                   VALUES (2, 'p1', 'travel', 'next trip', 'Oslo', 'Ada', 'extracted', 1, 0.5, 2, 1);
                 INSERT INTO recalled (run_id, place, fact_id, leg, score, parts) VALUES (2, 1, 2, 'fact', 0, '{}');
@@ -223,133 +227,133 @@ async fn n8_a_fact_is_in_no_context_that_told_a_contradiction_or_was_a_heartbeat
                 UPDATE blobs SET text = 'Zanzibar or Oslo' WHERE hash IN ('blob:2', 'blob:3', 'blob:4');"
             .to_owned()])
         .await;
-    house.forget(ForgetItem::Fact(FactId(1))).await;
-    assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:1"]);
-    assert!(!house.keeps_the_word().await);
+    harness.forget(ForgetItem::Fact(FactId(1))).await;
+    assert_eq!(harness.texts("SELECT hash FROM blobs").await, ["blob:1"]);
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_a_birthday_that_is_forgotten_is_not_known_of_its_person_either() {
-    let house = Harness::new().await;
-    house
+    let harness = Harness::new().await;
+    harness
         .sql(&["INSERT INTO people (id, scope, name, birthday, created_at, updated_at) VALUES (1, 'p1', 'Anna', '1990-05-03', 0, 0);"
             .to_owned()])
         .await;
-    house.fact(1, None, "3 May 1990", false).await;
-    house.fact(2, None, "tea", true).await;
-    house.sql(&["UPDATE facts SET key = 'Anna''s birthday', person_id = 1".to_owned()]).await;
-    house.forget(ForgetItem::Fact(FactId(2))).await;
-    assert_eq!(house.texts("SELECT birthday FROM people").await, ["1990-05-03"], "that one was history");
-    house.forget(ForgetItem::Fact(FactId(1))).await;
-    assert_eq!(house.texts("SELECT name || coalesce(birthday, '') FROM people").await, ["Anna"]);
+    harness.fact(1, None, "3 May 1990", false).await;
+    harness.fact(2, None, "tea", true).await;
+    harness.sql(&["UPDATE facts SET key = 'Anna''s birthday', person_id = 1".to_owned()]).await;
+    harness.forget(ForgetItem::Fact(FactId(2))).await;
+    assert_eq!(harness.texts("SELECT birthday FROM people").await, ["1990-05-03"], "that one was history");
+    harness.forget(ForgetItem::Fact(FactId(1))).await;
+    assert_eq!(harness.texts("SELECT name || coalesce(birthday, '') FROM people").await, ["Anna"]);
 }
 
 #[tokio::test]
 async fn n8_where_nothing_is_left_there_is_no_episode_and_nothing_to_look_through() {
-    let house = Harness::new().await;
-    house.says(1, 1, "I fly to Zanzibar", "completed").await;
-    house.forget(ForgetItem::Memory(MemoryId(1))).await;
-    assert_eq!(house.texts("SELECT scope FROM episodes").await, ["p2"]);
-    house.fact(1, None, "Zanzibar", false).await;
-    house.sql(&["INSERT INTO facts_changed (scope, since) VALUES ('p1', 0), ('p2', 0)".to_owned()]).await;
+    let harness = Harness::new().await;
+    harness.says(1, 1, "I fly to Zanzibar", "completed").await;
+    harness.forget(ForgetItem::Memory(MemoryId(1))).await;
+    assert_eq!(harness.texts("SELECT scope FROM episodes").await, ["p2"]);
+    harness.fact(1, None, "Zanzibar", false).await;
+    harness.sql(&["INSERT INTO facts_changed (scope, since) VALUES ('p1', 0), ('p2', 0)".to_owned()]).await;
     let scope = Scope::Person(UserId(1));
-    house.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
-    while house.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some() {}
-    assert_eq!(house.texts("SELECT scope FROM facts_changed").await, ["p2"]);
+    harness.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
+    while harness.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some() {}
+    assert_eq!(harness.texts("SELECT scope FROM facts_changed").await, ["p2"]);
 }
 
 #[tokio::test]
 async fn n8_a_file_that_remembers_has_the_word() {
-    let house = Harness::new().await;
-    house.says(1, 1, "I fly to Zanzibar in May", "completed").await;
-    assert!(house.keeps_the_word().await, "so the test above can fail");
+    let harness = Harness::new().await;
+    harness.says(1, 1, "I fly to Zanzibar in May", "completed").await;
+    assert!(harness.keeps_the_word().await, "so the test above can fail");
 }
 
 #[tokio::test]
 async fn n8_a_fact_goes_with_the_values_before_it_and_nothing_else() {
-    let house = Harness::new().await;
-    house.says(1, 1, "I fly to Oslo", "completed").await;
-    house.fact(1, None, "Zanzibar", true).await;
-    house.fact(2, Some(10), "Oslo", true).await;
-    house.fact(3, None, "Rome", false).await;
+    let harness = Harness::new().await;
+    harness.says(1, 1, "I fly to Oslo", "completed").await;
+    harness.fact(1, None, "Zanzibar", true).await;
+    harness.fact(2, Some(10), "Oslo", true).await;
+    harness.fact(3, None, "Rome", false).await;
     // The newest alone is current: what superseded a forgotten value stays.
-    let forgotten = house.forget(ForgetItem::Fact(FactId(2))).await;
+    let forgotten = harness.forget(ForgetItem::Fact(FactId(2))).await;
     assert_eq!(forgotten.facts.into_iter().collect::<Vec<_>>(), [FactId(1), FactId(2)]);
-    assert_eq!(house.texts("SELECT value FROM facts").await, ["Rome"]);
-    assert_eq!(house.texts("SELECT text FROM memories").await, ["I fly to Oslo"], "what was said is still known");
-    assert_eq!(house.texts("SELECT value FROM facts_fts WHERE facts_fts MATCH 'rome'").await, ["Rome"]);
-    assert!(!house.keeps_the_word().await);
+    assert_eq!(harness.texts("SELECT value FROM facts").await, ["Rome"]);
+    assert_eq!(harness.texts("SELECT text FROM memories").await, ["I fly to Oslo"], "what was said is still known");
+    assert_eq!(harness.texts("SELECT value FROM facts_fts WHERE facts_fts MATCH 'rome'").await, ["Rome"]);
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_what_contradicted_a_forgotten_fact_takes_its_place() {
-    let house = Harness::new().await;
-    house.fact(1, None, "Zanzibar", false).await;
-    house
+    let harness = Harness::new().await;
+    harness.fact(1, None, "Zanzibar", false).await;
+    harness
         .sql(&["INSERT INTO facts (id, scope, category, key, value, speaker, source, confidence, importance, created_at, rival_of)
                 VALUES (2, 'p1', 'travel', 'next trip', 'Oslo', 'Ada', 'told', 1, 0.5, 2, 1),
                        (3, 'p1', 'travel', 'next trip', 'Rome', 'Ada', 'told', 1, 0.5, 3, 1)"
             .to_owned()])
         .await;
-    house.forget(ForgetItem::Fact(FactId(1))).await;
-    let left = house.texts("SELECT value || coalesce(' against ' || rival_of, '') FROM facts ORDER BY id").await;
+    harness.forget(ForgetItem::Fact(FactId(1))).await;
+    let left = harness.texts("SELECT value || coalesce(' against ' || rival_of, '') FROM facts ORDER BY id").await;
     assert_eq!(left, ["Oslo", "Rome against 2"]);
 }
 
 #[tokio::test]
 async fn n8_a_person_goes_with_what_is_known_of_them() {
-    let house = Harness::new().await;
-    house.fact(1, None, "Zanzibar", false).await;
-    house
+    let harness = Harness::new().await;
+    harness.fact(1, None, "Zanzibar", false).await;
+    harness
         .sql(&["INSERT INTO people (id, scope, name, created_at, updated_at) VALUES (1, 'p1', 'Zanzibar Joe', 0, 0);
                 INSERT INTO person_identities (person_id, kind, value) VALUES (1, 'name', 'Zanzibar');
                 UPDATE facts SET person_id = 1;"
             .to_owned()])
         .await;
-    let forgotten = house.forget(ForgetItem::Person(PersonId(1))).await;
+    let forgotten = harness.forget(ForgetItem::Person(PersonId(1))).await;
     assert_eq!((forgotten.people, forgotten.facts.len()), (vec![PersonId(1)], 1));
-    assert!(!house.keeps_the_word().await);
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
-    let house = Harness::new().await;
-    house.says(1, 1, "I fly to Zanzibar in May", "waiting").await;
-    house.says(2, 2, "Where does Ada fly?", "waiting").await;
-    house
+    let harness = Harness::new().await;
+    harness.says(1, 1, "I fly to Zanzibar in May", "waiting").await;
+    harness.says(2, 2, "Where does Ada fly?", "waiting").await;
+    harness
         .sql(&["INSERT INTO recalled (run_id, place, memory_id, leg, score, parts) VALUES (2, 1, 1, 'relevance', 900, '{}');
                 UPDATE blobs SET text = 'zanzibar was recalled' WHERE hash = 'blob:2';"
             .to_owned()])
         .await;
-    let forgotten = house.forget(ForgetItem::Memory(MemoryId(1))).await;
+    let forgotten = harness.forget(ForgetItem::Memory(MemoryId(1))).await;
     assert!(forgotten.put_off);
-    assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["1", "2"], "no run is hurt");
-    assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:1", "blob:2"]);
+    assert_eq!(harness.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["1", "2"], "no run is hurt");
+    assert_eq!(harness.texts("SELECT hash FROM blobs").await, ["blob:1", "blob:2"]);
     assert_eq!(
-        house.texts("SELECT text FROM messages WHERE id = 10").await,
+        harness.texts("SELECT text FROM messages WHERE id = 10").await,
         ["[forgotten]"],
         "nobody reads it from now on"
     );
-    house.sql(&["UPDATE runs SET state = 'completed', ended_at = 1".to_owned()]).await;
-    house.store.write(finish_deferred).await.unwrap();
-    assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2"]);
+    harness.sql(&["UPDATE runs SET state = 'completed', ended_at = 1".to_owned()]).await;
+    harness.store.write(finish_deferred).await.unwrap();
+    assert_eq!(harness.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2"]);
     assert_eq!(
-        house.texts("SELECT run_id || part FROM forgettings").await,
+        harness.texts("SELECT run_id || part FROM forgettings").await,
         ["1words"],
         "its answer is not delivered yet"
     );
-    house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 1".to_owned()]).await;
-    house.store.write(finish_deferred).await.unwrap();
-    assert_eq!(house.texts("SELECT run_id || part FROM forgettings").await, Vec::<String>::new());
-    assert!(!house.keeps_the_word().await);
+    harness.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 1".to_owned()]).await;
+    harness.store.write(finish_deferred).await.unwrap();
+    assert_eq!(harness.texts("SELECT run_id || part FROM forgettings").await, Vec::<String>::new());
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_what_joined_a_run_goes_with_its_record() {
-    let house = Harness::new().await;
-    house.says(1, 1, "I travel in May", "completed").await;
-    house.says(2, 1, "To Zanzibar", "completed").await;
-    house
+    let harness = Harness::new().await;
+    harness.says(1, 1, "I travel in May", "completed").await;
+    harness.says(2, 1, "To Zanzibar", "completed").await;
+    harness
         .sql(&["UPDATE runs SET state = 'joined' WHERE id = 2;
                 UPDATE messages SET run_id = 1;
                 UPDATE outbox SET text = '';
@@ -357,67 +361,67 @@ async fn n8_what_joined_a_run_goes_with_its_record() {
                   VALUES (1, 3, 'input.steered', 1, '{\"kind\":\"input.steered\",\"body\":{\"run\":2,\"text\":\"To Zanzibar\"}}', 0);"
             .to_owned()])
         .await;
-    house.sql(&["DELETE FROM tool_calls WHERE run_id = 2".to_owned()]).await;
-    house.forget(ForgetItem::Memory(MemoryId(2))).await;
-    let history = house.texts("SELECT text FROM messages ORDER BY id").await;
+    harness.sql(&["DELETE FROM tool_calls WHERE run_id = 2".to_owned()]).await;
+    harness.forget(ForgetItem::Memory(MemoryId(2))).await;
+    let history = harness.texts("SELECT text FROM messages ORDER BY id").await;
     assert_eq!(history, ["I travel in May", "So: I travel in May", "[forgotten]", "[forgotten]"]);
-    assert_eq!(house.texts("SELECT run_id || '' FROM run_events").await, Vec::<String>::new());
-    assert!(!house.keeps_the_word().await);
+    assert_eq!(harness.texts("SELECT run_id || '' FROM run_events").await, Vec::<String>::new());
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_everything_of_one_person_goes_in_slices_and_nothing_of_another() {
-    let house = Harness::new().await;
+    let harness = Harness::new().await;
     for run in 1..=60 {
-        house.says(run, 1, "I fly to Zanzibar", "completed").await;
+        harness.says(run, 1, "I fly to Zanzibar", "completed").await;
     }
-    house.says(61, 2, "Water the plants", "completed").await;
-    house.fact(1, None, "Zanzibar", false).await;
+    harness.says(61, 2, "Water the plants", "completed").await;
+    harness.fact(1, None, "Zanzibar", false).await;
     let scope = Scope::Person(UserId(1));
-    let counts = house.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
+    let counts = harness.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
     assert_eq!((counts.memories, counts.facts), (60, 1));
     // What is said after it was asked for is not meant.
-    house.says(62, 1, "I am back", "completed").await;
+    harness.says(62, 1, "I am back", "completed").await;
     let mut slices = 0;
-    while let Some(forgotten) = house.store.write(async move |tx| slice(tx, scope).await).await.unwrap() {
+    while let Some(forgotten) = harness.store.write(async move |tx| slice(tx, scope).await).await.unwrap() {
         assert!(forgotten.memories.len() <= 50);
         slices += 1;
     }
     assert_eq!(slices, 2);
-    assert_eq!(house.texts("SELECT text FROM memories ORDER BY id").await, ["Water the plants", "I am back"]);
-    assert_eq!(house.texts("SELECT text FROM messages WHERE user_id = 2").await, ["Water the plants"]);
-    assert!(!house.keeps_the_word().await);
+    assert_eq!(harness.texts("SELECT text FROM memories ORDER BY id").await, ["Water the plants", "I am back"]);
+    assert_eq!(harness.texts("SELECT text FROM messages WHERE user_id = 2").await, ["Water the plants"]);
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_what_is_known_after_everything_was_to_go_is_not_meant() {
-    let house = Harness::new().await;
+    let harness = Harness::new().await;
     for run in 1..=60 {
-        house.says(run, 1, "I fly to Zanzibar", "completed").await;
+        harness.says(run, 1, "I fly to Zanzibar", "completed").await;
     }
-    house.fact(1, None, "Zanzibar", false).await;
-    house
+    harness.fact(1, None, "Zanzibar", false).await;
+    harness
         .sql(&["INSERT INTO people (id, scope, name, created_at, updated_at) VALUES (1, 'p1', 'Joe', 0, 0)".to_owned()])
         .await;
     let scope = Scope::Person(UserId(1));
-    house.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
-    assert!(house.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some());
-    house
+    harness.store.write(async move |tx| everything(tx, scope).await).await.unwrap();
+    assert!(harness.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some());
+    harness
         .sql(&["INSERT INTO people (scope, name, created_at, updated_at) VALUES ('p1', 'Anna', 0, 0);
                 INSERT INTO facts (scope, category, key, value, speaker, source, confidence, importance, created_at)
                   VALUES ('p1', 'travel', 'next trip', 'Oslo', 'Ada', 'told', 1, 0.5, 2);"
             .to_owned()])
         .await;
-    while house.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some() {}
-    assert_eq!(house.texts("SELECT value FROM facts UNION ALL SELECT name FROM people").await, ["Oslo", "Anna"]);
-    assert!(!house.keeps_the_word().await);
+    while harness.store.write(async move |tx| slice(tx, scope).await).await.unwrap().is_some() {}
+    assert_eq!(harness.texts("SELECT value FROM facts UNION ALL SELECT name FROM people").await, ["Oslo", "Anna"]);
+    assert!(!harness.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_what_is_not_there_cannot_be_forgotten() {
-    let house = Harness::new().await;
-    assert_eq!(house.forget(ForgetItem::Memory(MemoryId(9))).await, ForgetOutcome::default());
-    assert_eq!(house.forget(ForgetItem::Fact(FactId(9))).await, ForgetOutcome::default());
+    let harness = Harness::new().await;
+    assert_eq!(harness.forget(ForgetItem::Memory(MemoryId(9))).await, ForgetOutcome::default());
+    assert_eq!(harness.forget(ForgetItem::Fact(FactId(9))).await, ForgetOutcome::default());
 }
 
 #[test]

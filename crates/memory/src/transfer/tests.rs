@@ -28,7 +28,7 @@ async fn add_ada(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn house(ada: i64) -> (TempDir, Store) {
+async fn harness(ada: i64) -> (TempDir, Store) {
     let home = tempfile::tempdir().unwrap();
     let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
     store.write(async move |tx| add_ada(tx, ada).await).await.unwrap();
@@ -132,11 +132,11 @@ proptest! {
         let lines = [people, said, known].concat();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (_first_home, first) = house(3).await;
+            let (_first_home, first) = harness(3).await;
             import(&first, &lines, None).await.unwrap();
             let out = first.read(export::export).await.unwrap();
             let text: Vec<String> = out.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
-            let (_second_home, second) = house(9).await;
+            let (_second_home, second) = harness(9).await;
             let back: Vec<TransferLine> = read(&text.join("\n")).unwrap().into_iter().map(|(_, line)| line).collect();
             import(&second, &back, None).await.unwrap();
             assert_eq!(second.read(export::export).await.unwrap(), out);
@@ -150,7 +150,7 @@ proptest! {
 
 #[tokio::test]
 async fn n8_nothing_is_half_imported() {
-    let (_home, store) = house(1).await;
+    let (_home, store) = harness(1).await;
     let stranger = ScopeRef::Person(UserRef { name: "Eve".to_owned(), identities: vec!["telegram:99".to_owned()] });
     let lines = [anna(ScopeRef::House), anna(stranger), anna(ScopeRef::Conversation("-5".to_owned()))];
     let problems = import(&store, &lines, None).await.unwrap_err();
@@ -166,7 +166,7 @@ async fn n8_nothing_is_half_imported() {
 
 #[tokio::test]
 async fn n8_what_was_learnt_later_counts() {
-    let (_home, store) = house(1).await;
+    let (_home, store) = harness(1).await;
     let lives = |place: &str, since: i64| {
         let known_since = Timestamp::from_second(since).unwrap();
         let line = format!(
@@ -221,7 +221,7 @@ async fn unread(tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
 
 #[tokio::test]
 async fn n8_what_comes_beside_a_talk_does_not_pass_for_gone_through() {
-    let (_home, store) = house(1).await;
+    let (_home, store) = harness(1).await;
     assert_eq!(store.write(unread).await.unwrap(), [0]);
     let mut lines = store.read(export::export).await.unwrap();
     let TransferLine::Memory(said) = lines[0].clone() else { panic!("{lines:?}") };

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use sqlx::migrate::Migrator;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
-use crate::{MIGRATIONS, SchedulingMode, Store, migrate, options, snapshot};
+use crate::database::migrate;
+use crate::{MIGRATIONS, SchedulingMode, Store, options, snapshot};
 
 /// SQLite asks the test so often whether it may go on.
 const EVERY_OPERATIONS: i32 = 20;

@@ -192,7 +192,7 @@ fn file(mode: u32, text: &str) -> Node {
 
 /// A workspace with one of each, and what becomes of it.
 fn sample() -> (Harness, Tree, Tree) {
-    let house = Harness::new();
+    let harness = Harness::new();
     let before = Tree::default()
         .with("a.txt", file(0o644, "one\ntwo\n"))
         .with("bin", Node::Folder(0o755))
@@ -205,7 +205,7 @@ fn sample() -> (Harness, Tree, Tree) {
         .with("turns", file(0o644, "a file"))
         .with("unturns", Node::Folder(0o755))
         .with("unturns/in", file(0o644, "in"));
-    before.write(&house.root());
+    before.write(&harness.root());
     let after = before
         .without("gone")
         .without("old.txt")
@@ -220,26 +220,26 @@ fn sample() -> (Harness, Tree, Tree) {
         .with("turns", Node::Folder(0o711))
         .with("turns/inner", file(0o644, "now a folder"))
         .with("unturns", file(0o600, "now a file"));
-    (house, before, after)
+    (harness, before, after)
 }
 
 #[test]
 fn a_change_is_kept_and_taken_back_byte_for_byte() {
-    let (house, before, after) = sample();
-    let draft = house.draft(1, &after);
+    let (harness, before, after) = sample();
+    let draft = harness.draft(1, &after);
     let set = draft.change_set().unwrap();
     assert_eq!(set, draft.change_set().unwrap(), "a look changes nothing");
-    assert_eq!(Tree::of(&house.root()), before);
+    assert_eq!(Tree::of(&harness.root()), before);
     let kept = draft.keep(&set.digest(), at(2)).unwrap();
     assert_eq!((&kept.left_out[..], &kept.no_undo), (&[][..], &None));
-    assert_eq!(Tree::of(&house.root()), after);
-    assert!(!has_notes(&house.root().join("a.txt")));
+    assert_eq!(Tree::of(&harness.root()), after);
+    assert!(!has_notes(&harness.root().join("a.txt")));
     // Once more is the same once more.
     assert_eq!(draft.keep(&set.digest(), at(3)).unwrap(), kept);
-    let undone = house.drafts.undo_last(Some(&SessionKey("7".into())), at(4)).unwrap();
+    let undone = harness.drafts.undo_last(Some(&SessionKey("7".into())), at(4)).unwrap();
     assert_eq!((undone.changes, &undone.left_out[..], undone.kept_at), (kept.changes, &[][..], at(2)));
-    assert_eq!(Tree::of(&house.root()), before);
-    assert!(matches!(house.drafts.undo_last(None, at(5)), Err(ChangesError::NothingToUndo)));
+    assert_eq!(Tree::of(&harness.root()), before);
+    assert!(matches!(harness.drafts.undo_last(None, at(5)), Err(ChangesError::NothingToUndo)));
     assert!(matches!(draft.keep(&set.digest(), at(6)), Err(ChangesError::Gone)));
 }
 
@@ -252,28 +252,28 @@ fn has_notes(path: &Path) -> bool {
 #[test]
 fn whoever_is_cut_off_at_any_step_begins_again_and_comes_to_the_same_end() {
     for step in 0.. {
-        let (house, before, after) = sample();
-        let draft = house.draft(1, &after);
+        let (harness, before, after) = sample();
+        let draft = harness.draft(1, &after);
         let digest = draft.change_set().unwrap().digest();
         root_handles::cut::fail_after(Some(step));
         let cut = draft.keep(&digest, at(2));
         root_handles::cut::fail_after(None);
         let is_whole = cut.is_ok();
         // Another process goes on, by the run itself or at its start.
-        let drafts = Drafts::new(house.dir.path(), &Workspace::of(house.dir.path()));
+        let drafts = Drafts::new(harness.dir.path(), &Workspace::of(harness.dir.path()));
         if step % 2 == 0 {
             drafts.sweep(at(3), &|_| false).unwrap();
         }
         let draft = drafts.find(RunId(1), &DraftId::Shared(0)).unwrap().unwrap();
         assert_eq!(draft.keep(&digest, at(3)).unwrap().left_out, [], "cut off after {step} steps");
-        assert_eq!(Tree::of(&house.root()), after, "cut off after {step} steps");
+        assert_eq!(Tree::of(&harness.root()), after, "cut off after {step} steps");
         root_handles::cut::fail_after(Some(step));
         let cut = drafts.undo_last(None, at(4));
         root_handles::cut::fail_after(None);
         if cut.is_err() {
             drafts.undo_last(None, at(5)).unwrap();
         }
-        assert_eq!(Tree::of(&house.root()), before, "undo cut off after {step} steps");
+        assert_eq!(Tree::of(&harness.root()), before, "undo cut off after {step} steps");
         if is_whole && cut.is_ok() {
             assert!(step > 10, "there are steps");
             break;
@@ -283,12 +283,12 @@ fn whoever_is_cut_off_at_any_step_begins_again_and_comes_to_the_same_end() {
 
 #[test]
 fn another_digest_than_was_agreed_to_keeps_nothing() {
-    let (house, before, after) = sample();
-    let draft = house.draft(1, &after);
+    let (harness, before, after) = sample();
+    let draft = harness.draft(1, &after);
     let digest = draft.change_set().unwrap().digest();
     fs::write(draft.layer(0, "upper").join("more"), "since").unwrap();
     assert!(matches!(draft.keep(&digest, at(2)), Err(ChangesError::Differs { .. })));
-    assert_eq!(Tree::of(&house.root()), before);
+    assert_eq!(Tree::of(&harness.root()), before);
     // A mode is a part of what was agreed to.
     fs::remove_file(draft.layer(0, "upper").join("more")).unwrap();
     fs::set_permissions(draft.layer(0, "upper").join("a.txt"), Permissions::from_mode(0o755)).unwrap();
@@ -297,8 +297,8 @@ fn another_digest_than_was_agreed_to_keeps_nothing() {
 
 #[test]
 fn what_only_looked_leaves_nothing() {
-    let (house, before, _) = sample();
-    let draft = house.open(1);
+    let (harness, before, _) = sample();
+    let draft = harness.open(1);
     let upper = draft.layer(0, "upper");
     // What `touch`, a chmod there and back, and a rewrite of the same leave: copies.
     for path in ["a.txt", "bin/run", "link"] {
@@ -323,8 +323,8 @@ fn what_only_looked_leaves_nothing() {
 
 #[test]
 fn an_opaque_folder_hides_what_it_does_not_hold() {
-    let (house, before, _) = sample();
-    let draft = house.open(1);
+    let (harness, before, _) = sample();
+    let draft = harness.open(1);
     let upper = draft.layer(0, "upper");
     put(&upper.join("gone"), &Node::Folder(0o755));
     put(&upper.join("gone/fresh"), &file(0o644, "fresh"));
@@ -334,86 +334,86 @@ fn an_opaque_folder_hides_what_it_does_not_hold() {
     assert_eq!(paths, [(Path::new("gone/deep"), true), (Path::new("gone/fresh"), false)]);
     draft.keep_all(at(2)).unwrap();
     let after = before.without("gone/deep").with("gone/fresh", file(0o644, "fresh"));
-    assert_eq!(Tree::of(&house.root()), after);
-    house.drafts.undo_last(None, at(3)).unwrap();
-    assert_eq!(Tree::of(&house.root()), before);
+    assert_eq!(Tree::of(&harness.root()), after);
+    harness.drafts.undo_last(None, at(3)).unwrap();
+    assert_eq!(Tree::of(&harness.root()), before);
 }
 
 #[test]
 fn what_changed_in_the_workspace_meanwhile_is_not_kept() {
-    let (house, _, after) = sample();
-    let draft = house.draft(1, &after);
-    house.write_later("a.txt", "by hand", &draft);
-    house.write_later("gone/deep/x", "by hand", &draft);
+    let (harness, _, after) = sample();
+    let draft = harness.draft(1, &after);
+    harness.write_later("a.txt", "by hand", &draft);
+    harness.write_later("gone/deep/x", "by hand", &draft);
     let set = draft.change_set().unwrap();
     let kept = draft.keep(&set.digest(), at(2)).unwrap();
     let left: Vec<&str> = kept.left_out.iter().map(|left| left.path.as_str()).collect();
     assert_eq!(left, ["a.txt", "gone"]);
-    assert_eq!(fs::read_to_string(house.root().join("a.txt")).unwrap(), "by hand");
-    assert_eq!(fs::read_to_string(house.root().join("gone/deep/x")).unwrap(), "by hand");
-    assert!(house.root().join("new/n.txt").exists());
+    assert_eq!(fs::read_to_string(harness.root().join("a.txt")).unwrap(), "by hand");
+    assert_eq!(fs::read_to_string(harness.root().join("gone/deep/x")).unwrap(), "by hand");
+    assert!(harness.root().join("new/n.txt").exists());
 }
 
 #[test]
 fn what_changed_since_it_was_kept_is_not_taken_back() {
-    let (house, _, after) = sample();
-    let draft = house.draft(1, &after);
+    let (harness, _, after) = sample();
+    let draft = harness.draft(1, &after);
     draft.keep_all(at(2)).unwrap();
-    house.write_later("a.txt", "by hand", &draft);
-    house.write("new/more.txt", "more");
-    let undone = house.drafts.undo_last(None, at(3)).unwrap();
+    harness.write_later("a.txt", "by hand", &draft);
+    harness.write("new/more.txt", "more");
+    let undone = harness.drafts.undo_last(None, at(3)).unwrap();
     let left: Vec<&str> = undone.left_out.iter().map(|left| left.path.as_str()).collect();
     assert_eq!(left, ["new", "a.txt"]);
-    assert_eq!(fs::read_to_string(house.root().join("a.txt")).unwrap(), "by hand");
-    assert!(house.root().join("new/more.txt").exists() && !house.root().join("new/n.txt").exists());
-    assert!(house.root().join("gone/deep/x").exists());
+    assert_eq!(fs::read_to_string(harness.root().join("a.txt")).unwrap(), "by hand");
+    assert!(harness.root().join("new/more.txt").exists() && !harness.root().join("new/n.txt").exists());
+    assert!(harness.root().join("gone/deep/x").exists());
 }
 
 #[test]
 fn changes_are_taken_back_one_after_the_other_each_in_its_own_conversation() {
-    let house = Harness::new();
-    house.write("f", "one");
+    let harness = Harness::new();
+    harness.write("f", "one");
     let trees: Vec<Tree> =
         ["one", "two", "three"].iter().map(|text| Tree::default().with("f", file(0o644, text))).collect();
-    fs::set_permissions(house.root().join("f"), Permissions::from_mode(0o644)).unwrap();
-    house.draft(1, &trees[1]).keep_all(at(1)).unwrap();
-    house.draft(2, &trees[2]).keep_all(at(2)).unwrap();
-    let other = house.drafts.open(&Harness::of(3, "8"), &DraftId::Call(CallId::new(1, 0))).unwrap();
+    fs::set_permissions(harness.root().join("f"), Permissions::from_mode(0o644)).unwrap();
+    harness.draft(1, &trees[1]).keep_all(at(1)).unwrap();
+    harness.draft(2, &trees[2]).keep_all(at(2)).unwrap();
+    let other = harness.drafts.open(&Harness::of(3, "8"), &DraftId::Call(CallId::new(1, 0))).unwrap();
     fs::write(other.layer(0, "upper").join("g"), "g").unwrap();
     other.keep_all(at(3)).unwrap();
     let here = SessionKey("7".into());
-    house.drafts.undo_last(Some(&here), at(4)).unwrap();
-    assert_eq!(fs::read_to_string(house.root().join("f")).unwrap(), "two");
-    house.drafts.undo_last(Some(&here), at(5)).unwrap();
-    assert_eq!(Tree::of(&house.root()), trees[0].with("g", file(0o644, "g")));
-    assert!(matches!(house.drafts.undo_last(Some(&here), at(6)), Err(ChangesError::NothingToUndo)));
-    house.drafts.undo_last(None, at(7)).unwrap();
-    assert_eq!(Tree::of(&house.root()), trees[0]);
+    harness.drafts.undo_last(Some(&here), at(4)).unwrap();
+    assert_eq!(fs::read_to_string(harness.root().join("f")).unwrap(), "two");
+    harness.drafts.undo_last(Some(&here), at(5)).unwrap();
+    assert_eq!(Tree::of(&harness.root()), trees[0].with("g", file(0o644, "g")));
+    assert!(matches!(harness.drafts.undo_last(Some(&here), at(6)), Err(ChangesError::NothingToUndo)));
+    harness.drafts.undo_last(None, at(7)).unwrap();
+    assert_eq!(Tree::of(&harness.root()), trees[0]);
 }
 
 #[test]
 fn a_sweep_lets_go_of_what_nobody_needs_and_of_nothing_else() {
-    let house = Harness::new();
+    let harness = Harness::new();
     for run in 1..=3 {
-        let draft = house.open(run);
+        let draft = harness.open(run);
         fs::write(draft.layer(0, "upper").join(format!("f{run}")), "x").unwrap();
     }
-    house.drafts.find(RunId(3), &DraftId::Shared(0)).unwrap().unwrap().keep_all(at(10)).unwrap();
-    assert_eq!(house.drafts.runs().unwrap(), [RunId(1), RunId(2)]);
-    let in_use = house.drafts.find(RunId(1), &DraftId::Shared(0)).unwrap().unwrap().lock_for_use().unwrap();
-    assert_eq!(house.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap().discarded, 0, "somebody works there");
+    harness.drafts.find(RunId(3), &DraftId::Shared(0)).unwrap().unwrap().keep_all(at(10)).unwrap();
+    assert_eq!(harness.drafts.runs().unwrap(), [RunId(1), RunId(2)]);
+    let in_use = harness.drafts.find(RunId(1), &DraftId::Shared(0)).unwrap().unwrap().lock_for_use().unwrap();
+    assert_eq!(harness.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap().discarded, 0, "somebody works there");
     drop(in_use);
-    let swept = house.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap();
+    let swept = harness.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap();
     assert_eq!((swept.discarded, swept.expired), (1, 0));
-    assert_eq!(house.drafts.runs().unwrap(), [RunId(2)]);
+    assert_eq!(harness.drafts.runs().unwrap(), [RunId(2)]);
     let late = at(11).checked_add(UNDO_FOR).unwrap();
-    assert_eq!(house.drafts.sweep(late, &|_| false).unwrap().expired, 1);
-    assert!(matches!(house.drafts.undo_last(None, late), Err(ChangesError::NothingToUndo)));
-    assert_eq!(fs::read(house.root().join("f3")).unwrap(), b"x");
+    assert_eq!(harness.drafts.sweep(late, &|_| false).unwrap().expired, 1);
+    assert!(matches!(harness.drafts.undo_last(None, late), Err(ChangesError::NothingToUndo)));
+    assert_eq!(fs::read(harness.root().join("f3")).unwrap(), b"x");
     // What a process that died was about to make or delete.
-    fs::create_dir_all(house.dir.path().join("drafts/.gone-0-run-9-0/deep")).unwrap();
-    house.drafts.sweep(late, &|_| true).unwrap();
-    assert_eq!(fs::read_dir(house.dir.path().join("drafts")).unwrap().count(), 0);
+    fs::create_dir_all(harness.dir.path().join("drafts/.gone-0-run-9-0/deep")).unwrap();
+    harness.drafts.sweep(late, &|_| true).unwrap();
+    assert_eq!(fs::read_dir(harness.dir.path().join("drafts")).unwrap().count(), 0);
 }
 
 #[test]

@@ -91,7 +91,7 @@ pub struct FileAccess {
     own: Vec<PathBuf>,
     trusted: bool,
     /// Where files are changed; none: where they lie.
-    desk: Option<DraftWorkspace>,
+    draft_workspace: Option<DraftWorkspace>,
 }
 
 /// A room as data.
@@ -118,19 +118,19 @@ impl FileAccess {
         let mut roots = vec![Root { path: workspace.root.clone(), writable: true }];
         roots.extend(workspace.write.iter().map(root(true)));
         roots.extend(workspace.read.iter().map(root(false)));
-        Self { roots, own, trusted, desk: None }
+        Self { roots, own, trusted, draft_workspace: None }
     }
 
     /// The same; files are changed there.
     #[must_use]
-    pub fn with_drafts(self, desk: DraftWorkspace) -> Self {
-        Self { desk: Some(desk), ..self }
+    pub fn with_drafts(self, draft_workspace: DraftWorkspace) -> Self {
+        Self { draft_workspace: Some(draft_workspace), ..self }
     }
 
     /// Where files are changed, if not where they lie: a place where that can be looked at before it is kept.
     pub(crate) async fn desk_that_holds(&self) -> Option<&DraftWorkspace> {
-        let desk = self.desk.as_ref()?;
-        desk.can_be_reviewed().await.then_some(desk)
+        let draft_workspace = self.draft_workspace.as_ref()?;
+        draft_workspace.can_be_reviewed().await.then_some(draft_workspace)
     }
 
     pub(super) fn plan(&self) -> FileAccessSpec {
@@ -138,7 +138,7 @@ impl FileAccess {
     }
 
     pub(super) fn of_plan(FileAccessSpec { roots, own, trusted }: FileAccessSpec) -> Self {
-        Self { roots, own, trusted, desk: None }
+        Self { roots, own, trusted, draft_workspace: None }
     }
 
     /// The workspace's own folder.

@@ -37,7 +37,7 @@ impl Tool for FileTool {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let (room, arguments) = (&self.room, &invocation.arguments);
         match self.effect {
             FileEffect::Reads => assess_path(room, arguments, Risk::Read).await,

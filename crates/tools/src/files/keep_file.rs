@@ -76,7 +76,7 @@ impl Tool for KeepFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let mut assessment = assess_change(&self.room, &invocation.arguments, &["folder"]).await;
         // From then on nobody would know that it is a stranger's.
         if self.room.is_trusted() && assessment.grade < DangerGrade::High {

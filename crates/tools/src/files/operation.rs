@@ -137,8 +137,8 @@ pub(super) async fn run_operation(
     deed: FileOperation,
 ) -> Result<FileOperationResult, FileAccessError> {
     match room.desk_that_holds().await {
-        Some(desk) if deed.changes() || desk.is_open(invocation).await => {
-            run_in_draft(desk, room, invocation, deed).await
+        Some(draft_workspace) if deed.changes() || draft_workspace.is_open(invocation).await => {
+            run_in_draft(draft_workspace, room, invocation, deed).await
         }
         _ => {
             let room = Arc::clone(room);
@@ -161,12 +161,12 @@ pub(super) fn outcome(
 
 /// Has it done by the worker.
 async fn run_in_draft(
-    desk: &DraftWorkspace,
+    draft_workspace: &DraftWorkspace,
     room: &Arc<FileAccess>,
     invocation: &Invocation,
     deed: FileOperation,
 ) -> Result<FileOperationResult, FileAccessError> {
-    let bench = match desk.begin(invocation, deed.again()).await.map_err(FileAccessError::Content)? {
+    let bench = match draft_workspace.begin(invocation, deed.again()).await.map_err(FileAccessError::Content)? {
         CallPreparation::Work(bench) => bench,
         CallPreparation::Over { text, is_error } => {
             return Ok(FileOperationResult { is_error, ..FileOperationResult::done(text) });

@@ -168,7 +168,7 @@ impl Tool for ReadFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         assess_path(&self.room, &invocation.arguments, Risk::Read).await
     }
 

@@ -215,7 +215,7 @@ async fn n8_what_is_told_for_oneself_stays_there_and_for_everyone_goes_to_the_ho
     --
     ! Dr Weber is kept for everyone: to change that, set `for` to "everyone".
     --
-    ! Some of what is known of Dr Weber was told by others: only they, an admin or an owner may have it taken away, where it was told.
+    ! Some of what is known of Dr Weber was told by others: only they, an admin or an owner may have it removed, in the conversation where it was told.
     --
     Known as:
     - Dr Weber: dentist; born 7 May; known to everyone

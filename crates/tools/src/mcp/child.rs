@@ -37,7 +37,7 @@ pub(super) struct Program<'a> {
     pub(super) dir: &'a Path,
     /// Whose mark it carries.
     pub(super) leftovers: &'a ProcessReaper,
-    /// The walls around it.
+    /// How it is confined.
     pub(super) confinement: Option<Confinement>,
 }
 

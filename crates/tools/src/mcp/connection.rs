@@ -1,7 +1,7 @@
 //! A connection to a server: opened, asked for its tools, called, closed.
 //!
 //! What a server asks of Hob in turn (a model's words, folders) it does not get: Hob says that it can do none of that. What it asks
-//! a person, and how far it is, goes to the call that it works on (`ears`).
+//! a person, and how far it is, goes to the call that it works on (`call_listeners`).
 //! Start at [`Connection::open`].
 
 pub(super) mod call;
@@ -36,10 +36,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::mcp::bounded::{BoundedReader, MESSAGE_BYTES_MAX, OutputAllowance};
+use crate::mcp::call_listeners::CallListeners;
 use crate::mcp::child::{self, Program, ShutdownTokens};
 use crate::mcp::connection::outputs::OutputSchemas;
 use crate::mcp::diagnostics::ServerDiagnostics;
-use crate::mcp::ears::Ears;
 use crate::mcp::error::McpError;
 use crate::mcp::listed::{ListedTool, plain};
 use crate::mcp::login::{self, ServerLogin};
@@ -65,7 +65,7 @@ struct HobClientHandler {
     /// Its tools are others now.
     changed: Arc<Notify>,
     /// Who hears what it asks a person, and how far it is.
-    ears: Ears,
+    listeners: CallListeners,
 }
 
 impl ClientHandler for HobClientHandler {
@@ -85,13 +85,13 @@ impl ClientHandler for HobClientHandler {
     ) -> Result<ElicitResult, ErrorData> {
         tokio::select! {
             biased;
-            answer = self.ears.ask(request) => Ok(answer),
+            answer = self.listeners.ask(request) => Ok(answer),
             () = context.ct.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
         }
     }
 
     async fn on_progress(&self, progress: ProgressNotificationParam, _context: NotificationContext<RoleClient>) {
-        self.ears.progressed(&progress);
+        self.listeners.progressed(&progress);
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
@@ -117,7 +117,7 @@ pub(super) struct Connection {
     used: Mutex<Instant>,
     /// The tools that it takes as tasks alone.
     as_tasks: Mutex<BTreeSet<String>>,
-    ears: Ears,
+    listeners: CallListeners,
     /// What its tools say that they answer.
     outputs: OutputSchemas,
 }
@@ -135,14 +135,15 @@ impl Connection {
         place: &ServerContext,
         changed: &Arc<Notify>,
     ) -> Result<Self, McpError> {
-        let ears = HobClientHandler { changed: Arc::clone(changed), ears: Ears::new(&settings.name) };
-        let opened = Box::pin(Self::greet(settings, place, &ears, ClientLifecycleMode::Initialize)).await;
+        let listeners =
+            HobClientHandler { changed: Arc::clone(changed), listeners: CallListeners::new(&settings.name) };
+        let opened = Box::pin(Self::greet(settings, place, &listeners, ClientLifecycleMode::Initialize)).await;
         match opened {
             // It may be too new for a handshake.
             Err(McpError::Refused(first)) => {
                 let preferred_versions = vec![ProtocolVersion::LATEST];
                 let discover = ClientLifecycleMode::Discover { preferred_versions };
-                let second = Box::pin(Self::greet(settings, place, &ears, discover)).await;
+                let second = Box::pin(Self::greet(settings, place, &listeners, discover)).await;
                 second.map_err(|_its_first_word_says_more| McpError::Refused(first))
             }
             other => other,
@@ -152,7 +153,7 @@ impl Connection {
     async fn greet(
         settings: &Settings,
         place: &ServerContext,
-        ears: &HobClientHandler,
+        listeners: &HobClientHandler,
         mode: ClientLifecycleMode,
     ) -> Result<Self, McpError> {
         let (tokens, fate, allowance) =
@@ -161,7 +162,7 @@ impl Connection {
         let over = tokens.over.clone();
         let greeted = match &settings.way {
             ServerTransport::Program { vector, environment, dir, own } => {
-                let confinement = own.as_ref().map(|own| place.walls.confine(own, vector));
+                let confinement = own.as_ref().map(|own| place.program_sandbox.confine(own, vector));
                 let program = Program { vector, environment, dir, leftovers: &place.leftovers, confinement };
                 let (started, stdin, stdout) = child::start(&program).await.map_err(|reason| McpError::NotStarted {
                     program: vector.first().cloned().unwrap_or_default(),
@@ -170,7 +171,7 @@ impl Connection {
                 tasks::spawn_among(&place.tracker, "mcp.program", started.supervise(Arc::clone(&fate), tokens.clone()));
                 let stdout = BoundedReader::new(stdout, Arc::clone(&allowance), Arc::clone(&fate));
                 let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(2 * MESSAGE_BYTES_MAX);
-                serve(ears, transport, mode, over, settings.start_within).await
+                serve(listeners, transport, mode, over, settings.start_within).await
             }
             ServerTransport::Address { url, bearer, headers, .. } => {
                 tokens.gone.cancel();
@@ -180,11 +181,11 @@ impl Connection {
                 match known.map_err(|error| McpError::Lost(error.to_string()))? {
                     Some(known) => {
                         let transport = StreamableHttpClientTransport::with_client(known, config);
-                        serve(ears, transport, mode, over, settings.start_within).await
+                        serve(listeners, transport, mode, over, settings.start_within).await
                     }
                     None => {
                         let transport = StreamableHttpClientTransport::with_client(client, config);
-                        serve(ears, transport, mode, over, settings.start_within).await
+                        serve(listeners, transport, mode, over, settings.start_within).await
                     }
                 }
             }
@@ -196,8 +197,20 @@ impl Connection {
                 guard.disarm();
                 let (calls, used) = (AtomicUsize::new(0), Mutex::new(Instant::now()));
                 let as_tasks = Mutex::default();
-                let (ears, outputs) = (ears.ears.clone(), OutputSchemas::default());
-                Ok(Self { service, tokens, fate, allowance, is_process, login, calls, used, as_tasks, ears, outputs })
+                let (listeners, outputs) = (listeners.listeners.clone(), OutputSchemas::default());
+                Ok(Self {
+                    service,
+                    tokens,
+                    fate,
+                    allowance,
+                    is_process,
+                    login,
+                    calls,
+                    used,
+                    as_tasks,
+                    listeners,
+                    outputs,
+                })
             }
             Err(error) => {
                 let error = login.explained(error).await;
@@ -211,8 +224,8 @@ impl Connection {
     }
 
     /// Who listens to its server.
-    pub(super) fn ears(&self) -> &Ears {
-        &self.ears
+    pub(super) fn listeners(&self) -> &CallListeners {
+        &self.listeners
     }
 
     /// Can nobody be reached by it any more?
@@ -321,7 +334,7 @@ impl Drop for OpenCallGuard<'_> {
 }
 
 async fn serve<T, E, A>(
-    ears: &HobClientHandler,
+    listeners: &HobClientHandler,
     transport: T,
     mode: ClientLifecycleMode,
     over: tokio_util::sync::CancellationToken,
@@ -331,7 +344,7 @@ where
     T: IntoTransport<RoleClient, E, A>,
     E: Error + Send + Sync + 'static,
 {
-    let serving = Box::pin(serve_client_with_lifecycle_and_ct(ears.clone(), transport, mode, over));
+    let serving = Box::pin(serve_client_with_lifecycle_and_ct(listeners.clone(), transport, mode, over));
     match tokio::time::timeout(within, serving).await {
         Ok(Ok(service)) => Ok(service),
         Ok(Err(error)) => Err(start_error(&error)),

@@ -61,7 +61,7 @@ pub(super) struct ListedTool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ToolRejection {
     /// There is nothing to call it by.
-    #[error("it has no name of 1 to {NAME_CHARS_MAX} characters")]
+    #[error("its name needs 1 to {NAME_CHARS_MAX} characters")]
     Nameless,
     /// Its arguments' schema is not an object.
     #[error("the schema of its arguments is not a JSON schema")]

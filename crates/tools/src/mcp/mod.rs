@@ -8,11 +8,11 @@
 
 mod answer;
 mod bounded;
+mod call_listeners;
 mod child;
 pub mod classes;
 mod connection;
 mod diagnostics;
-mod ears;
 pub mod error;
 mod listed;
 pub mod login;
@@ -49,7 +49,7 @@ use crate::mcp::settings::Settings;
 use crate::mcp::tool_table::{ClassChange, ClassError, ServerTools};
 use crate::process_reaper::ProcessReaper;
 use crate::registry_handle::ToolRegistryHandle;
-use crate::sandbox::program_sandbox::ProgramSandbox as Walls;
+use crate::sandbox::program_sandbox::ProgramSandbox;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::principal::Role;
 use hob_core::domain::rng::Rng;
@@ -67,8 +67,8 @@ pub struct ServerContext {
     pub data_dir: PathBuf,
     /// Whose mark their processes carry.
     pub leftovers: ProcessReaper,
-    /// From what the walls around programs are made.
-    pub walls: Walls,
+    /// How programs are confined.
+    pub program_sandbox: ProgramSandbox,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness, for their rests.

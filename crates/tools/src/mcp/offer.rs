@@ -176,13 +176,13 @@ impl Tool for McpTool {
         self.undo.is_some()
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, is_mentioned: &MentionCheck<'_>) -> Assessment {
         let name = &self.settings().name;
         let mut known = Assessment { about: self.about(), ..Assessment::usual(self.spec.facts.risk) };
         if known.risk.is_read() {
             // A look at an address tells its host what is in it.
             let is_own = self.listed.kind == ToolKind::ReadResource && is_servers_own(&invocation.arguments);
-            let address = unmentioned_address("", &invocation.arguments, heard).filter(|_| !is_own);
+            let address = unmentioned_address("", &invocation.arguments, is_mentioned).filter(|_| !is_own);
             if let Some(url) = address {
                 known.risk = Risk::Send;
                 known.reasons.push(format!("it may go to an address that nobody has told me: {url}"));
@@ -245,7 +245,7 @@ fn is_servers_own(arguments: &Value) -> bool {
 
 /// The first address among a call's arguments that nobody has told the run. Without a scheme it is one where its beginning or the
 /// argument's name says so: `report.md` is a file.
-fn unmentioned_address(name: &str, argument: &Value, heard: &MentionCheck<'_>) -> Option<Url> {
+fn unmentioned_address(name: &str, argument: &Value, is_mentioned: &MentionCheck<'_>) -> Option<Url> {
     match argument {
         Value::String(text) => {
             let text = text.trim();
@@ -254,10 +254,10 @@ fn unmentioned_address(name: &str, argument: &Value, heard: &MentionCheck<'_>) -
             let read = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
             let mut url = read.or_else(|| is_bare.then(|| Url::parse(&format!("https://{text}")).ok()).flatten())?;
             url.set_fragment(None);
-            (!heard(&Mention::Address(&url))).then_some(url)
+            (!is_mentioned(&Mention::Address(&url))).then_some(url)
         }
-        Value::Array(all) => all.iter().find_map(|one| unmentioned_address(name, one, heard)),
-        Value::Object(all) => all.iter().find_map(|(name, one)| unmentioned_address(name, one, heard)),
+        Value::Array(all) => all.iter().find_map(|one| unmentioned_address(name, one, is_mentioned)),
+        Value::Object(all) => all.iter().find_map(|(name, one)| unmentioned_address(name, one, is_mentioned)),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }

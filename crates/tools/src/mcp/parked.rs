@@ -13,9 +13,9 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::mcp::answer::ToolAnswer;
+use crate::mcp::call_listeners::CallListener;
 use crate::mcp::connection::Connection;
 use crate::mcp::connection::call::CallParams;
-use crate::mcp::ears::Ear;
 use crate::mcp::error::McpError;
 use crate::mcp::listed::ListedTool;
 use crate::mcp::server::{InFlightCall, Server};
@@ -104,7 +104,7 @@ pub(super) enum CallStep {
 pub(super) struct LiveCall {
     hand: InFlightCall,
     work: Pin<Box<dyn Future<Output = Result<ToolAnswer, McpError>> + Send>>,
-    ear: Ear,
+    listener: CallListener,
     asked: usize,
     /// Of what it asked nobody was told, and why.
     declined: Option<ElicitationError>,
@@ -113,9 +113,9 @@ pub(super) struct LiveCall {
 impl LiveCall {
     /// Calls a tool.
     pub(super) fn begin(server: &Arc<Server>, link: &Arc<Connection>, tool: ListedTool, call: CallParams) -> Self {
-        let (own, ear) = (Arc::clone(link), link.ears().open());
+        let (own, listener) = (Arc::clone(link), link.listeners().open());
         let work = Box::pin(async move { own.call(&tool, call).await });
-        Self { hand: InFlightCall::of(server, link), work, ear, asked: 0, declined: None }
+        Self { hand: InFlightCall::of(server, link), work, listener, asked: 0, declined: None }
     }
 
     /// Until it is answered, or a person is asked; each within the server's time.
@@ -126,7 +126,7 @@ impl LiveCall {
             let asked = tokio::select! {
                 biased;
                 done = &mut self.work => return self.ended(done),
-                Some(asked) = self.ear.asked.recv() => asked,
+                Some(asked) = self.listener.asked.recv() => asked,
                 () = tokio::time::sleep_until(deadline) => {
                     return self.ended(Err(McpError::Silent { within, why: String::new() }));
                 }

@@ -82,13 +82,13 @@ pub async fn call_tool(
         return Err(McpError::Gone);
     };
     let call = CallParams { arguments, ..CallParams::default() };
-    let (mut call, mut ear) = (Box::pin(link.call(tool, call)), link.ears().open());
+    let (mut call, mut listener) = (Box::pin(link.call(tool, call)), link.listeners().open());
     let within = settings.call_within;
     let answer = loop {
         let asked = tokio::select! {
             biased;
             answer = &mut call => break answer,
-            Some(asked) = ear.asked.recv() => asked,
+            Some(asked) = listener.asked.recv() => asked,
             () = tokio::time::sleep(within) => break Err(McpError::Silent { within, why: String::new() }),
         };
         if asked.reply.send(person(asked.question).await).is_err() {

@@ -24,7 +24,7 @@ use crate::mcp::{ServerContext, Servers};
 use crate::process_reaper::ProcessReaper;
 use crate::registry::Registry;
 use crate::registry_handle::ToolRegistryHandle;
-use crate::sandbox::program_sandbox::ProgramSandbox as Walls;
+use crate::sandbox::program_sandbox::ProgramSandbox;
 use crate::{Invocation, Outcome};
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::network::NamedPlace;
@@ -145,7 +145,7 @@ fn place(data_dir: &Path) -> ServerContext {
     ServerContext {
         data_dir: data_dir.to_owned(),
         leftovers: ProcessReaper::of(data_dir),
-        walls: Walls::none(data_dir),
+        program_sandbox: ProgramSandbox::none(data_dir),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
         tracker: TaskTracker::new(),

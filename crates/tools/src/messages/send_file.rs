@@ -87,7 +87,7 @@ impl Tool for SendFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let path = invocation.arguments.get("path").and_then(serde_json::Value::as_str);
         match path.and_then(|path| self.room.refusal(path, false)) {
             Some(reason) => {

@@ -55,7 +55,7 @@ impl Tool for SendMessage {
         self.addresses.0.keys().cloned().collect()
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let word = |key| invocation.arguments.get(key).and_then(serde_json::Value::as_str);
         // Here it says no more than the answer could.
         let Some(to) = word("to") else {

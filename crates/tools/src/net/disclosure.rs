@@ -13,11 +13,11 @@ use hob_core::policy::net::{AddressZone, AllowedPlaces, zone};
 
 /// A look at an address. One that stood whole in what the run has heard tells its host nothing; one that was put together
 /// here may say anything that the run knows.
-pub(crate) fn assess_address(text: &str, allowed: &AllowedPlaces, heard: &MentionCheck<'_>) -> Assessment {
+pub(crate) fn assess_address(text: &str, allowed: &AllowedPlaces, is_mentioned: &MentionCheck<'_>) -> Assessment {
     // What is not an address, or is not gone to, tells nobody anything.
     let Ok(url) = address(text) else { return Assessment::usual(Risk::Read) };
     let mut found = Assessment::usual(Risk::Read);
-    if heard(&Mention::Address(&url)) {
+    if is_mentioned(&Mention::Address(&url)) {
         found.site = url.host().map(|host| registrable_site(&host));
     } else {
         found.risk = Risk::Send;
@@ -70,7 +70,7 @@ mod tests {
     fn an_address_that_was_made_up_tells_its_host_something() {
         let said = "Look at https://a.example/page?id=7 and at news.example, or http://192.168.1.9/state. Also \
                     https://b.example/#top and http://8.8.8.8/ and https://c.example/log";
-        let heard = |what: &Mention<'_>| what.stands_in(said);
+        let is_mentioned = |what: &Mention<'_>| what.stands_in(said);
         let allowed = AllowedPlaces::new(vec![NamedPlace::parse("192.168.1.0/24").unwrap()]);
         for (text, risk, grade) in [
             ("https://a.example/page?id=7", Risk::Read, DangerGrade::Safe),
@@ -90,15 +90,15 @@ mod tests {
             ("http://10.0.0.1/", Risk::Send, DangerGrade::Safe),
             ("no address", Risk::Read, DangerGrade::Safe),
         ] {
-            let found = assess_address(text, &allowed, &heard);
+            let found = assess_address(text, &allowed, &is_mentioned);
             assert_eq!((found.risk, found.grade), (risk, grade), "{text}");
         }
         let site = |text: &str| assess_address(text, &allowed, &|_: &Mention<'_>| true).site.unwrap_or_default();
         assert_eq!(site("https://a.b.evil.example./x"), "evil.example");
         assert_eq!(site("http://8.8.8.8/"), "8.8.8.8");
         assert_eq!(site("http://[2001:4860::1]/"), site("http://[2001:4860::2:3]/"));
-        assert_eq!(assess_address("https://new.example/", &allowed, &heard).site, None);
-        insta::assert_snapshot!(assess_address("http://192.168.1.9/off", &allowed, &heard).reasons.join("\n"), @r"
+        assert_eq!(assess_address("https://new.example/", &allowed, &is_mentioned).site, None);
+        insta::assert_snapshot!(assess_address("http://192.168.1.9/off", &allowed, &is_mentioned).reasons.join("\n"), @r"
         it tells 192.168.1.9 what is in the address
         192.168.1.9 is in a private network
         ");

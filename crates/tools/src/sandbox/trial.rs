@@ -18,29 +18,29 @@ const UNTRIED: &str = "not tried yet: that is done shortly after the start, or w
 const NO_DRAFTS: &str =
     "; no drafts of the workspace can be made here, so each that does more than look must be approved";
 
-type Making = Pin<Box<dyn Future<Output = Sandbox> + Send>>;
+type SandboxFuture = Pin<Box<dyn Future<Output = Sandbox> + Send>>;
 /// How it is made.
-type Trying = dyn Fn() -> Making + Send + Sync;
+type SandboxMaker = dyn Fn() -> SandboxFuture + Send + Sync;
 
 /// A trial, made or still to be made; all that share it share what came of it.
 #[derive(Clone)]
 pub struct SandboxTrial {
     found: Arc<OnceCell<Sandbox>>,
-    trying: Arc<Trying>,
+    make: Arc<SandboxMaker>,
 }
 
 impl SandboxTrial {
     /// One that is made when its result is first asked for.
-    pub fn later<F>(trying: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn later<F>(make: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Sandbox> + Send + 'static,
     {
-        Self { found: Arc::default(), trying: Arc::new(move || Box::pin(trying())) }
+        Self { found: Arc::default(), make: Arc::new(move || Box::pin(make())) }
     }
 
     /// What came of it. Whoever asks meanwhile waits for the same.
     pub async fn result(&self) -> &Sandbox {
-        self.found.get_or_init(|| (self.trying)()).await
+        self.found.get_or_init(|| (self.make)()).await
     }
 
     /// What came of it, if it was made.

@@ -167,7 +167,7 @@ impl Tool for ScheduleTool {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let looks = invocation.arguments.get("action").and_then(serde_json::Value::as_str) == Some("list");
         Assessment::usual(if looks { Risk::Read } else { Risk::Write })
     }

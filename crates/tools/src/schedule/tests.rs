@@ -57,11 +57,12 @@ impl Harness {
                 SandboxAccess { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
             Confinement::new(Sandbox::none("this is a test"), reach, dir.path())
         };
-        let desk = DraftWorkspace { confinement, drafts: Drafts::new(dir.path(), &Workspace::of(dir.path())) };
+        let draft_workspace =
+            DraftWorkspace { confinement, drafts: Drafts::new(dir.path(), &Workspace::of(dir.path())) };
         let tools = Registry::default()
             .with(Arc::new(ScheduleTool::new(keeper.clone())))
             .with(Arc::new(WatchPage::new(keeper.clone(), guard(&[], FakeResolver::of(&[])))))
-            .with(Arc::new(WatchCommand::new(keeper, desk, "/bin/sh".into())));
+            .with(Arc::new(WatchCommand::new(keeper, draft_workspace, "/bin/sh".into())));
         Self { _dir: dir, store, tools, alarm }
     }
 

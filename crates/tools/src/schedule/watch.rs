@@ -76,9 +76,9 @@ impl Tool for WatchPage {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, is_mentioned: &MentionCheck<'_>) -> Assessment {
         let url = invocation.arguments["url"].as_str().unwrap_or_default();
-        let known = disclosure::assess_address(url, self.guard.allowed(), heard);
+        let known = disclosure::assess_address(url, self.guard.allowed(), is_mentioned);
         // It is gone to again and again: more than a look.
         Assessment { risk: known.risk.max(Risk::Write), site: None, ..known }
     }
@@ -96,17 +96,17 @@ impl Tool for WatchPage {
 pub struct WatchCommand {
     spec: ToolSpec,
     keeper: ScheduleKeeper,
-    desk: DraftWorkspace,
+    draft_workspace: DraftWorkspace,
     shell: PathBuf,
 }
 
 impl WatchCommand {
-    /// Commands are read by `shell`, and run in the sandbox of `desk`.
-    pub fn new(keeper: ScheduleKeeper, desk: DraftWorkspace, shell: PathBuf) -> Self {
+    /// Commands are read by `shell`, and run in the sandbox of `draft_workspace`.
+    pub fn new(keeper: ScheduleKeeper, draft_workspace: DraftWorkspace, shell: PathBuf) -> Self {
         let about = "Runs a command again and again, and wakes you only when it says so.";
         let spec = spec_of::<CommandFields>("watch_command", about, true).of("terminal", Role::User).shown_on_need();
         let facts = ToolFacts { changes: true, risk: Risk::Execute, ..ToolFacts::default() };
-        Self { spec: spec.with(facts), keeper, desk, shell }
+        Self { spec: spec.with(facts), keeper, draft_workspace, shell }
     }
 }
 
@@ -116,9 +116,9 @@ impl Tool for WatchCommand {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let command = invocation.arguments["command"].as_str().unwrap_or_default();
-        judge::judge_repeated(&self.desk, command).await
+        judge::judge_repeated(&self.draft_workspace, command).await
     }
 
     async fn call(&self, invocation: Invocation) -> ToolResult {
@@ -126,7 +126,7 @@ impl Tool for WatchCommand {
         if command.chars().count() > COMMAND_CHARS_MAX {
             return Err(Outcome::Error(format!("A command has {COMMAND_CHARS_MAX} characters at most.")));
         }
-        if !self.desk.confinement.sandbox.result().await.is_fully_enforced() {
+        if !self.draft_workspace.confinement.sandbox.result().await.is_fully_enforced() {
             return Err(Outcome::Error(UNWALLED.to_owned()));
         }
         let command = vec![self.shell.display().to_string(), "-c".to_owned(), command];

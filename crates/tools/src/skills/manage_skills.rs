@@ -110,7 +110,7 @@ impl Tool for ManageSkills {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _is_mentioned: &MentionCheck<'_>) -> Assessment {
         let Ok(Arguments { action, name }) = parse(&self.spec, invocation.arguments.clone()) else {
             return Assessment::usual(Risk::Read);
         };

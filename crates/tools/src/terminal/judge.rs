@@ -7,14 +7,15 @@ use hob_core::domain::tools::{Assessment, DangerGrade, Risk};
 use hob_core::policy::shell::{self, CommandVerdict};
 
 /// What a command would do; one in the foreground can work in a draft.
-pub(super) async fn judge(desk: &DraftWorkspace, command: &str, fields: &Fields) -> Assessment {
+pub(super) async fn judge(draft_workspace: &DraftWorkspace, command: &str, fields: &Fields) -> Assessment {
     let (network, foreground) = (fields.network, fields.action == Action::Run);
     let verdict = shell::assess(command);
     if let CommandVerdict::Refused { why } = verdict {
         return Assessment { grade: DangerGrade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };
     }
-    let (sandbox, granted) = (desk.confinement.sandbox.result().await, desk.confinement.reach.network);
-    let can_be_reviewed = desk.can_be_reviewed().await;
+    let (sandbox, granted) =
+        (draft_workspace.confinement.sandbox.result().await, draft_workspace.confinement.reach.network);
+    let can_be_reviewed = draft_workspace.can_be_reviewed().await;
     let mut known =
         Assessment { contained: can_be_reviewed && foreground && !network && !granted, ..Assessment::default() };
     if !sandbox.is_fully_enforced() {
@@ -38,10 +39,10 @@ pub(super) async fn judge(desk: &DraftWorkspace, command: &str, fields: &Fields)
 }
 
 /// The same of a command that is to be run again and again: somebody is asked, whatever it says.
-pub(crate) async fn judge_repeated(desk: &DraftWorkspace, command: &str) -> Assessment {
+pub(crate) async fn judge_repeated(draft_workspace: &DraftWorkspace, command: &str) -> Assessment {
     let (action, network) = (Action::Start, false);
     let fields = Fields { command: None, action, id: None, dir: None, timeout_secs: None, network };
-    let mut known = judge(desk, command, &fields).await;
+    let mut known = judge(draft_workspace, command, &fields).await;
     known.risk = known.risk.max(Risk::Execute);
     raise_grade(&mut known, DangerGrade::Medium, "It is run again and again, and nobody is asked then".to_owned());
     known

@@ -14,13 +14,13 @@ use hob_store::{Tx, runs, sessions};
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// Hob stops; nothing is lost.
-    #[error("Hob stops. The message is kept, and is answered after the next start.")]
+    #[error("Hob is stopping. The message is kept and will be answered after the next start.")]
     Stopping,
     /// Nobody is let in.
     #[error("nobody is let in there")]
     NotTaken,
     /// It takes too long.
-    #[error("Hob is still at it. The answer will stand in the conversation: {0}.")]
+    #[error("Hob is still working on it. The answer will be in the conversation: {0}.")]
     StillAtWork(String),
     /// The message is not stored.
     #[error(transparent)]

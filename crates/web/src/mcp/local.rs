@@ -26,7 +26,7 @@ pub const PATH: &str = "/mcp/serve";
 pub const PROTOCOL: &str = "mcp";
 
 #[derive(Clone)]
-struct Desk {
+struct McpState {
     router: Arc<Router>,
     asker: Arc<dyn Asker>,
     stop: CancellationToken,
@@ -34,14 +34,14 @@ struct Desk {
 
 /// The route. Only for the socket: whoever may use that may do anything with the data.
 pub fn routes(router: Arc<Router>, asker: Arc<dyn Asker>, stop: CancellationToken) -> Routes {
-    Routes::new().route(PATH, post(serve)).with_state(Desk { router, asker, stop })
+    Routes::new().route(PATH, post(serve)).with_state(McpState { router, asker, stop })
 }
 
-async fn serve(State(desk): State<Desk>, mut request: Request) -> Response {
+async fn serve(State(state): State<McpState>, mut request: Request) -> Response {
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
         return (StatusCode::UPGRADE_REQUIRED, "this is no plain request").into_response();
     };
-    drop(tasks::spawn("mcp.client", talk(desk, upgrade)));
+    drop(tasks::spawn("mcp.client", talk(state, upgrade)));
     let headers = [
         (header::CONNECTION, HeaderValue::from_static("upgrade")),
         (header::UPGRADE, HeaderValue::from_static(PROTOCOL)),
@@ -50,15 +50,15 @@ async fn serve(State(desk): State<Desk>, mut request: Request) -> Response {
 }
 
 /// Talks with a client until it goes, or Hob does.
-async fn talk(desk: Desk, upgrade: OnUpgrade) {
+async fn talk(state: McpState, upgrade: OnUpgrade) {
     let stream = match upgrade.await {
         Ok(stream) => TokioIo::new(stream),
         Err(error) => return tracing::debug!(%error, "a client has gone before it said anything"),
     };
     let (read, write) = tokio::io::split(stream);
     let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(MESSAGE_BYTES_MAX);
-    let server = HobServer::for_client(desk.router, Client { role: PageRole::Owner, asker: desk.asker });
-    match serve_server_with_ct(server, transport, desk.stop).await {
+    let server = HobServer::for_client(state.router, Client { role: PageRole::Owner, asker: state.asker });
+    match serve_server_with_ct(server, transport, state.stop).await {
         Ok(service) => match service.waiting().await {
             Ok(why) => tracing::debug!(?why, "a client has gone"),
             Err(error) => tracing::warn!(%error, "a client was left alone"),

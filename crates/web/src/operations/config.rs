@@ -123,8 +123,9 @@ async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce(&ConfigFile, &Redactor) -> T + Send + 'static,
 ) -> Result<Option<T>, ApiError> {
     let app = Arc::clone(app);
-    let done =
-        tokio::task::spawn_blocking(move || app.desk.config.as_ref().map(|config| work(config, &app.router.redactor)));
+    let done = tokio::task::spawn_blocking(move || {
+        app.operations_context.config.as_ref().map(|config| work(config, &app.router.redactor))
+    });
     done.await.map_err(|error| ApiError::Broken(format!("the config could not be looked at: {error}")))
 }
 
@@ -139,7 +140,7 @@ async fn look(app: &Arc<AppState>) -> Result<ConfigState, ApiError> {
     });
     let redactor = &app.router.redactor;
     Ok(ConfigState {
-        file: app.desk.config.as_ref().map(|config| config.writer.file().display().to_string()),
+        file: app.operations_context.config.as_ref().map(|config| config.writer.file().display().to_string()),
         loaded_at: at.map(Timestamp::as_millisecond),
         changes,
         waits,
@@ -189,7 +190,7 @@ const NO_FILE: ApiError = ApiError::NotFound("config file: Hob was started witho
 #[utoipa::path(post, path = "/api/operations/config/reload", tag = "operations",
     responses((status = 200, body = ConfigState), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn reload(State(app): State<Arc<AppState>>, _owner: Owner) -> Result<Json<ConfigState>, ApiError> {
-    if app.desk.config.is_none() {
+    if app.operations_context.config.is_none() {
         return Err(NO_FILE);
     }
     reload_and_wait(&app).await;

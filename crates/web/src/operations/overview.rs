@@ -50,7 +50,7 @@ pub(crate) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor
         rows_gone: round.gone.values().sum(),
     });
     Json(Overview {
-        status: gather(&app.router, &app.desk.places).await,
+        status: gather(&app.router, &app.operations_context.places).await,
         memory: services.memory.embedding_service.status().to_string(),
         sandbox: services.confinement.words(),
         upkeep,

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::shapes;
 use super::world::{Session, World};
-use super::{FakeDiscord, Kick, Shared};
+use super::{FakeDiscord, GatewayFault, Shared};
 use crate::grounds::ServerContext;
 
 const INTENTS: u64 = (1 << 26) - 1;
@@ -21,20 +21,20 @@ const MESSAGE_CONTENT: u64 = 1 << 15;
 const MAY_READ: u64 = 1 << 18 | 1 << 19;
 
 pub(super) async fn open(
-    State(desk): State<ServerContext<World>>,
+    State(context): State<ServerContext<World>>,
     Query(query): Query<Vec<(String, String)>>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let has = |key: &str, value: &str| query.iter().any(|(name, given)| name == key && given == value);
     if !has("v", "10") || !has("encoding", "json") {
-        desk.shared.with(|world| world.wrong.push(format!("a gateway of another kind: {query:?}")));
+        context.shared.with(|world| world.wrong.push(format!("a gateway of another kind: {query:?}")));
     }
     let packed = has("compress", "zlib-stream");
     upgrade.on_upgrade(move |socket| async move {
         let zlib = packed.then(|| ZlibEncoder::new(Vec::new(), flate2::Compression::default()));
         let mut wire = GatewayConnection { socket, zlib, session: None, told: 0, beat_at: Instant::now() };
-        desk.shared.with(|world| world.connections += 1);
-        if let Some(Some(over)) = desk.down.run_until_cancelled(wire.serve(&desk.shared)).await {
+        context.shared.with(|world| world.connections += 1);
+        if let Some(Some(over)) = context.down.run_until_cancelled(wire.serve(&context.shared)).await {
             wire.close(over).await;
         }
     })
@@ -105,20 +105,20 @@ impl GatewayConnection {
         }
     }
 
-    async fn kicked(&mut self, kick: Kick, shared: &Shared) -> Option<CloseCode> {
+    async fn kicked(&mut self, kick: GatewayFault, shared: &Shared) -> Option<CloseCode> {
         match kick {
-            Kick::Drop => None,
-            Kick::Close(code) => {
+            GatewayFault::Drop => None,
+            GatewayFault::Close(code) => {
                 if matches!(code, 4006 | 4007 | 4009) {
                     shared.with(|world| self.own(world).gone = true);
                 }
                 Some(code)
             }
-            Kick::Reconnect => {
+            GatewayFault::Reconnect => {
                 self.send(&json!({ "op": 7, "d": null, "s": null, "t": null })).await?;
                 Some(4000)
             }
-            Kick::Invalid(resumable) => {
+            GatewayFault::Invalid(resumable) => {
                 shared.with(|world| self.own(world).gone = !resumable);
                 self.send(&json!({ "op": 9, "d": resumable, "s": null, "t": null })).await?;
                 Some(4000)

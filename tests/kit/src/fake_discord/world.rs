@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::shapes;
-use super::{FakeDiscord, Fault, Kick};
+use super::{FakeDiscord, Fault, GatewayFault};
 
 /// Who lives here.
 pub const ADA: u64 = 700_000_000_000_000_001;
@@ -146,7 +146,7 @@ pub struct World {
     pub resumed: usize,
     pub heartbeats: usize,
     pub connections: usize,
-    pub kicks: VecDeque<Kick>,
+    pub kicks: VecDeque<GatewayFault>,
     pub faults: HashMap<String, VecDeque<Fault>>,
     pub calls: Vec<String>,
     /// What the bot did that Discord does not allow.

@@ -17,21 +17,21 @@ use crate::grounds::ServerContext;
 
 type HandlerContext = ServerContext<World>;
 
-pub(super) async fn respond(desk: &HandlerContext, wire: &CutConnection, request: Request) -> Response {
+pub(super) async fn respond(context: &HandlerContext, wire: &CutConnection, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     if path == "/link/" {
-        return connect(desk, request).await;
+        return connect(context, request).await;
     }
     if let Some(rest) = path.strip_prefix("/files-pri/T0-") {
         let token = header_of(&request, header::AUTHORIZATION);
         drop(request);
-        return match fault(desk, "download") {
-            None => download(desk, rest, &token),
-            Some(fault) => go_wrong(fault, wire, || download(desk, rest, &token)).await,
+        return match fault(context, "download") {
+            None => download(context, rest, &token),
+            Some(fault) => go_wrong(fault, wire, || download(context, rest, &token)).await,
         };
     }
     if let Some(id) = path.strip_prefix("/upload/v1/").map(str::to_owned) {
-        return upload(desk, &id, request).await;
+        return upload(context, &id, request).await;
     }
     let Some(method) = path.strip_prefix("/api/").map(str::to_owned) else {
         return StatusCode::NOT_FOUND.into_response();
@@ -39,17 +39,17 @@ pub(super) async fn respond(desk: &HandlerContext, wire: &CutConnection, request
     let Some((token, arguments)) = read(request).await else {
         return said(Err(ApiError { code: "invalid_json".to_owned(), more: json!({}) }));
     };
-    desk.shared.with(|world| world.calls.push((method.clone(), Value::Object(arguments.fields.clone()))));
-    let carry_out = || said(desk.shared.with(|world| api::call(world, &method, &token, &arguments)));
-    match fault(desk, &method) {
+    context.shared.with(|world| world.calls.push((method.clone(), Value::Object(arguments.fields.clone()))));
+    let carry_out = || said(context.shared.with(|world| api::call(world, &method, &token, &arguments)));
+    match fault(context, &method) {
         None => carry_out(),
         Some(fault) => go_wrong(fault, wire, carry_out).await,
     }
 }
 
 /// What goes wrong with this call.
-fn fault(desk: &HandlerContext, method: &str) -> Option<Fault> {
-    desk.shared.with(|world| world.faults.get_mut(method).and_then(std::collections::VecDeque::pop_front))
+fn fault(context: &HandlerContext, method: &str) -> Option<Fault> {
+    context.shared.with(|world| world.faults.get_mut(method).and_then(std::collections::VecDeque::pop_front))
 }
 
 async fn go_wrong(fault: Fault, wire: &CutConnection, carry_out: impl Fn() -> Response) -> Response {
@@ -121,25 +121,25 @@ fn said(said: Result<Value, ApiError>) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, "application/json; charset=utf-8")], body.to_string()).into_response()
 }
 
-async fn connect(desk: &HandlerContext, request: Request) -> Response {
+async fn connect(context: &HandlerContext, request: Request) -> Response {
     let ticket = pairs(request.uri().query().unwrap_or_default().as_bytes());
     let ticket = ticket.get("ticket").and_then(Value::as_str).unwrap_or_default().to_owned();
     // A ticket is good for one connection.
-    if !desk.shared.with(|world| world.tickets.remove(&ticket)) {
+    if !context.shared.with(|world| world.tickets.remove(&ticket)) {
         return StatusCode::FORBIDDEN.into_response();
     }
     let (mut parts, _) = request.into_parts();
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.unwrap();
-    let (shared, down) = (Arc::clone(&desk.shared), desk.down.clone());
+    let (shared, down) = (Arc::clone(&context.shared), context.down.clone());
     upgrade.on_upgrade(|socket| async move {
         down.run_until_cancelled_owned(socket::serve(socket, shared)).await;
     })
 }
 
 /// A file, for whoever has the bot's token; for others Slack has a page to log in.
-fn download(desk: &HandlerContext, rest: &str, token: &str) -> Response {
+fn download(context: &HandlerContext, rest: &str, token: &str) -> Response {
     let known = format!("Bearer {}", FakeSlack::BOT_TOKEN);
-    let may = desk.shared.with(|world| {
+    let may = context.shared.with(|world| {
         world.calls.push(("download".to_owned(), json!({"path": rest})));
         world.scopes.contains("files:read")
     });
@@ -147,16 +147,16 @@ fn download(desk: &HandlerContext, rest: &str, token: &str) -> Response {
         return (StatusCode::FOUND, [(header::LOCATION, "https://home.slack.com/?redir=x")]).into_response();
     }
     let id = rest.split('/').next().unwrap_or_default();
-    let bytes = desk.shared.with(|world| world.files.get(id).and_then(|file| file.bytes.clone()));
+    let bytes = context.shared.with(|world| world.files.get(id).and_then(|file| file.bytes.clone()));
     match bytes {
         Some(bytes) => ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-async fn upload(desk: &HandlerContext, id: &str, request: Request) -> Response {
+async fn upload(context: &HandlerContext, id: &str, request: Request) -> Response {
     let bytes = Bytes::from_request(request, &()).await.unwrap().to_vec();
-    let taken = desk.shared.with(|world| {
+    let taken = context.shared.with(|world| {
         world.calls.push(("upload".to_owned(), json!({"id": id})));
         let file = world.files.get_mut(id).filter(|file| file.bytes.is_none() && file.length == bytes.len());
         file.map(|file| file.bytes = Some(bytes))

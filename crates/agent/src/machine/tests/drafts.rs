@@ -14,7 +14,7 @@ use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::tools::{Approval, Assessment, DangerGrade, KEEP_CHANGES, Risk, ToolFacts};
 
 /// `shell` and `send` work on the workspace; `ask_shell` does so as well, and its owner wants to be asked about each.
-fn house() -> RunStart {
+fn run_start() -> RunStart {
     let facts = |risk, approval| ToolFacts { risk, approval, changes: true, workspace: true, ..ToolFacts::default() };
     let keeps = ToolFacts { exclusive: true, workspace: false, ..facts(Risk::Write, Approval::Critical) };
     let tools = [
@@ -46,7 +46,7 @@ fn started(begun: RunStart) -> Script {
 }
 
 fn tainted() -> Script {
-    started(RunStart { taint: page(), ..house() })
+    started(RunStart { taint: page(), ..run_start() })
 }
 
 fn graded(grade: DangerGrade, contained: bool) -> Assessment {
@@ -167,7 +167,7 @@ fn n6_a_yes_covers_what_was_shown_and_nothing_else() {
 
 #[test]
 fn n6_a_clean_runs_call_works_at_once_whatever_its_text_says() {
-    let mut run = started(house());
+    let mut run = started(run_start());
     knows(&mut run, &[true, false]);
     run.check(wants(&["shell", "shell"]), &["run 1.0 shell #1", "run 1.1 shell #1"]);
     assert_eq!((place(&run, "1.0"), place(&run, "1.1")), (DraftUse::AtOnce, DraftUse::AtOnce));
@@ -196,7 +196,7 @@ fn d6_what_is_not_contained_or_is_to_be_asked_about_is_asked_about() {
     run.check(answers("no"), &["human approves 1.1 ask_shell"]);
     run.check(answers("approve"), &["run 1.1 ask_shell #1"]);
     assert_eq!(place(&run, "1.1"), DraftUse::Open(0), "it still works in the draft");
-    let mut without = house();
+    let mut without = run_start();
     without.tools.remove(KEEP_CHANGES);
     let mut run = started(RunStart { taint: page(), ..without });
     knows(&mut run, &[true]);
@@ -289,7 +289,7 @@ fn d2_a_declared_loop_settles_its_draft_before_it_ends() {
         Termination::ToolResult { tool: Some("shell".to_owned()), exit_code: Some(0), contains: None },
         Termination::TextIncludes { text: "DONE".to_owned() },
     ];
-    let mut begun = RunStart { taint: page(), ..house() };
+    let mut begun = RunStart { taint: page(), ..run_start() };
     begun.policy.as_mut().unwrap().declared = Some(DeclaredLoop { max_cycles: 9, terminate });
     let mut run = started(begun.clone());
     knows(&mut run, &[true]);

@@ -14,7 +14,7 @@ use hob_core::domain::principal::{Principal, Role};
 use hob_core::domain::tools::{Approval, Risk, ToolFacts};
 use hob_model::message::Pictures;
 
-fn house(rules: RulesEdition) -> RunStart {
+fn run_start(rules: RulesEdition) -> RunStart {
     let facts = |risk, approval| ToolFacts { risk, approval, changes: true, ..ToolFacts::default() };
     let tools = [
         ("send", facts(Risk::Send, Approval::Ask)),
@@ -30,7 +30,7 @@ fn house(rules: RulesEdition) -> RunStart {
 
 fn started(rules: RulesEdition) -> Script {
     let mut run = Script::queued();
-    run.check(Event::Begun(Box::new(house(rules))), &["ask a/one Work"]);
+    run.check(Event::Begun(Box::new(run_start(rules))), &["ask a/one Work"]);
     run
 }
 

@@ -13,7 +13,7 @@ use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 use hob_model::message::Pictures;
 
 /// `set` changes something, and what depends on how things stand.
-fn house() -> RunStart {
+fn run_start() -> RunStart {
     let set = ToolFacts { changes: true, risk: Risk::Write, by_state: true, ..ToolFacts::default() };
     let mut policy = Policy::default();
     policy.guards.enabled = false;
@@ -23,7 +23,7 @@ fn house() -> RunStart {
 
 fn wanting(names: &[&str], expected: &[&str]) -> Script {
     let mut run = Script::queued();
-    run.check(Event::Begun(Box::new(house())), &["ask a/one Work"]);
+    run.check(Event::Begun(Box::new(run_start())), &["ask a/one Work"]);
     // What was said of them before any was made is not what counts.
     run.check(Event::Assessed { calls: names.iter().map(|_| Assessment::usual(Risk::Read)).collect() }, &[]);
     run.check(wants(names), expected);

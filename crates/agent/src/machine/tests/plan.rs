@@ -15,7 +15,7 @@ use hob_core::domain::principal::{Principal, Role};
 use hob_core::domain::tools::{Approval, Assessment, DangerGrade, PLAN, Risk, ToolFacts};
 use hob_model::message::{Completion, Pictures, ToolCall, Usage};
 
-fn house() -> RunStart {
+fn run_start() -> RunStart {
     let facts = |risk, approval| ToolFacts { risk, approval, changes: risk != Risk::Read, ..ToolFacts::default() };
     let tools = [
         (PLAN, ToolFacts { exclusive: true, ..ToolFacts::default() }),
@@ -44,7 +44,7 @@ fn run_with(accepted: AcceptedInput, begun: RunStart) -> Script {
 }
 
 fn run() -> Script {
-    run_with(accepted(), house())
+    run_with(accepted(), run_start())
 }
 
 /// The model wants these calls.
@@ -187,7 +187,7 @@ fn n16_a_plan_lifts_no_other_reason_to_ask() {
         run.check(wants(&[("send", BEN)]), &["human approves 3.0 send"]);
         run.check(answers("no"), &["ask a/one Work"]);
     }
-    let mut begun = house();
+    let mut begun = run_start();
     begun.policy.as_mut().unwrap().tools.gate.always = true;
     let mut run = run_with(accepted(), begun);
     plans(&mut run, 1, vec![to_ben("send")]);
@@ -248,11 +248,11 @@ fn to_move() -> PlannedCall {
 /// A run that planned to move the event, and has had these answers to its look.
 fn moves(answers: &[&str]) -> Script {
     let facts = |risk| ToolFacts { risk, changes: risk != Risk::Read, ..ToolFacts::default() };
-    let mut house = house();
+    let mut run_start = run_start();
     let more = [("t__find_events", facts(Risk::Read)), ("t__move_event", facts(Risk::Send))];
-    house.tools.extend(more.map(|(name, facts)| (name.to_owned(), facts)));
-    house.idempotent_tools.push("t__find_events".to_owned());
-    let mut run = run_with(accepted(), house);
+    run_start.tools.extend(more.map(|(name, facts)| (name.to_owned(), facts)));
+    run_start.idempotent_tools.push("t__find_events".to_owned());
+    let mut run = run_with(accepted(), run_start);
     plans(&mut run, 1, vec![to_move()]);
     for (answer, cycle) in answers.iter().zip(2..) {
         run.check(
@@ -354,9 +354,9 @@ fn n16_only_a_persons_own_message_can_be_planned_for() {
     let taint = Taint::from_iter([OriginSource::new(Origin::Forwarded, "Eve")]);
     let scheduled = AcceptedInput { order: RunKind::Scheduled, ..accepted() };
     for (accepted, begun) in [
-        (scheduled, house()),
-        (AcceptedInput { order: RunKind::Heartbeat, ..accepted() }, house()),
-        (accepted(), RunStart { taint, ..house() }),
+        (scheduled, run_start()),
+        (AcceptedInput { order: RunKind::Heartbeat, ..accepted() }, run_start()),
+        (accepted(), RunStart { taint, ..run_start() }),
     ] {
         let mut run = run_with(accepted, begun);
         plans(&mut run, 1, vec![to_ben("send")]);

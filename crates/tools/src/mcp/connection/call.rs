@@ -91,7 +91,7 @@ impl Connection {
             rounds -= 1;
             let ServerResult::InputRequiredResult(wanted) = &answer else { return Ok(answer) };
             let asked = wanted.input_requests.clone().unwrap_or_default();
-            let Some(said) = self.ears.ask_all(asked).await.filter(|_| rounds > 0) else { return Ok(answer) };
+            let Some(said) = self.listeners.ask_all(asked).await.filter(|_| rounds > 0) else { return Ok(answer) };
             (params.input_responses, params.request_state) = (Some(said), wanted.request_state.clone());
         }
     }
@@ -104,7 +104,7 @@ impl Connection {
     ) -> Result<ServerResult, ServiceError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let sent = self.service.peer().send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
-        let _followed = self.ears.follow(sent.progress_token.clone(), activity);
+        let _followed = self.listeners.follow(sent.progress_token.clone(), activity);
         let mut open = OpenRequest { link: Arc::clone(self), id: Some(sent.id.clone()) };
         let answer = sent.await_response().await;
         open.id = None;

@@ -161,7 +161,7 @@ fn settings(world: &Shared) -> Settings {
     Settings { way: at(&format!("{}/mcp", world.lock().unwrap().server)), ..program(&["x"]) }
 }
 
-fn house(world: &Shared) -> Harness {
+fn harness(world: &Shared) -> Harness {
     Harness::with(|_| settings(world))
 }
 
@@ -169,8 +169,8 @@ fn now() -> Timestamp {
     SystemClock.now()
 }
 
-async fn begun(house: &Harness, world: &Shared) -> Result<PendingLogin, LoginError> {
-    begin(&settings(world), house.dir.path(), now()).await
+async fn begun(harness: &Harness, world: &Shared) -> Result<PendingLogin, LoginError> {
+    begin(&settings(world), harness.dir.path(), now()).await
 }
 
 /// Where the browser ends up that has followed the link.
@@ -180,11 +180,11 @@ fn back(pending: &PendingLogin, further: &str) -> String {
 }
 
 async fn logged_in(world: &Shared) -> Harness {
-    let house = house(world);
-    let pending = begun(&house, world).await.unwrap();
+    let harness = harness(world);
+    let pending = begun(&harness, world).await.unwrap();
     let address = back(&pending, "");
     pending.finish(&address, now()).await.unwrap();
-    house.asked().await
+    harness.asked().await
 }
 
 fn heard(world: &Shared, words: &str) -> Vec<String> {
@@ -194,13 +194,13 @@ fn heard(world: &Shared, words: &str) -> Vec<String> {
 #[tokio::test]
 async fn a_server_that_asks_for_a_login_is_called_after_it_and_hears_nothing_before() {
     let world = world().await;
-    let house = house(&world);
-    assert!(matches!(house.server().link().await, Err(McpError::NeedsLogin(_))));
+    let harness = harness(&world);
+    assert!(matches!(harness.server().link().await, Err(McpError::NeedsLogin(_))));
     let asked = heard(&world, "server /mcp").len();
-    assert!(matches!(house.server().link().await, Err(McpError::NeedsLogin(_))));
+    assert!(matches!(harness.server().link().await, Err(McpError::NeedsLogin(_))));
     assert_eq!(heard(&world, "server /mcp").len(), asked, "it is left alone until there was a login");
-    assert_eq!(house.line(), "mcp s: needs a login: hob mcp login s");
-    let pending = begun(&house, &world).await.unwrap();
+    assert_eq!(harness.line(), "mcp s: needs a login: hob mcp login s");
+    let pending = begun(&harness, &world).await.unwrap();
     let link = Url::parse(pending.link()).unwrap();
     let of = |name: &str| parameter(&link, name).unwrap_or_default();
     let server = world.lock().unwrap().server.clone();
@@ -212,19 +212,19 @@ async fn a_server_that_asks_for_a_login_is_called_after_it_and_hears_nothing_bef
     let address = back(&pending, "");
     assert!(pending.is_answered_by(&address) && !pending.is_answered_by("http://h/?code=c0de&state=x"));
     assert_eq!(pending.finish(&address, now()).await.unwrap(), ["read"]);
-    let file = house.dir.path().join("logins/mcp-s.json");
+    let file = harness.dir.path().join("logins/mcp-s.json");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let house = house.asked().await;
-    assert_eq!(house.line(), "mcp s: idle, 1 tool");
-    assert_eq!(house.says("s__dig", json!({})).await, "<MCP server s> You showed Bearer [redacted].");
-    let known = std::fs::read_to_string(house.dir.path().join("mcp/s.json")).unwrap();
+    let harness = harness.asked().await;
+    assert_eq!(harness.line(), "mcp s: idle, 1 tool");
+    assert_eq!(harness.says("s__dig", json!({})).await, "<MCP server s> You showed Bearer [redacted].");
+    let known = std::fs::read_to_string(harness.dir.path().join("mcp/s.json")).unwrap();
     assert!(known.contains("Bearer [redacted]") && !known.contains("access-token"), "{known}");
     // Whatever else the name is given to is another server.
     let other = Settings { way: at("http://127.0.0.1:1/mcp"), ..settings(&world) };
     let plain = reqwest_client();
-    assert!(client_with_token(&other, house.dir.path(), &plain).await.unwrap().is_none());
-    assert!(forget(&settings(&world), house.dir.path()).unwrap());
-    house.stopped().await;
+    assert!(client_with_token(&other, harness.dir.path(), &plain).await.unwrap().is_none());
+    assert!(forget(&settings(&world), harness.dir.path()).unwrap());
+    harness.stopped().await;
 }
 
 fn reqwest_client() -> reqwest::Client {
@@ -235,44 +235,44 @@ fn reqwest_client() -> reqwest::Client {
 async fn tokens_are_renewed_by_one_party_at_a_time_and_kept_before_they_are_used() {
     let world = world().await;
     world.lock().unwrap().expires_in = 1;
-    let house = logged_in(&world).await;
+    let harness = logged_in(&world).await;
     // A second Hob beside the first, as `hob mcp test` is: a refresh token that is shown twice is worth nothing.
-    let beside = Harness::at(Arc::clone(&house.dir), settings(&world)).asked().await;
-    let [one, two, three, four] = [0, 1, 2, 3].map(|number| if number % 2 == 0 { &house } else { &beside });
-    let dig = async |house: &Harness| house.says("s__dig", json!({})).await;
+    let beside = Harness::at(Arc::clone(&harness.dir), settings(&world)).asked().await;
+    let [one, two, three, four] = [0, 1, 2, 3].map(|number| if number % 2 == 0 { &harness } else { &beside });
+    let dig = async |harness: &Harness| harness.says("s__dig", json!({})).await;
     let answers = tokio::join!(dig(one), dig(two), dig(three), dig(four));
     let answers = [answers.0, answers.1, answers.2, answers.3];
     assert!(answers.iter().all(|said| said.contains("You showed Bearer")), "{answers:?}");
     let renewals = heard(&world, "grant_type=refresh_token");
     assert!(renewals.len() > 1 && renewals.iter().collect::<BTreeSet<_>>().len() == renewals.len(), "{renewals:?}");
-    let kept = std::fs::read_to_string(house.dir.path().join("logins/mcp-s.json")).unwrap();
+    let kept = std::fs::read_to_string(harness.dir.path().join("logins/mcp-s.json")).unwrap();
     assert!(kept.contains(&format!("\"{}\"", world.lock().unwrap().refresh)));
     // One that was taken back elsewhere is of no use to anybody: a person is asked again, and no word of it is shown.
     world.lock().unwrap().refresh = "another".to_owned();
-    let said = house.says("s__dig", json!({})).await;
+    let said = harness.says("s__dig", json!({})).await;
     assert_eq!(
         said,
         "<MCP server s> error: The MCP server s did not answer this call: it needs a login: hob mcp login s."
     );
-    assert_eq!(house.line(), "mcp s: needs a login: hob mcp login s, 1 tool");
-    house.stopped().await;
+    assert_eq!(harness.line(), "mcp s: needs a login: hob mcp login s, 1 tool");
+    harness.stopped().await;
     beside.stopped().await;
 }
 
 #[tokio::test]
 async fn who_wants_more_rights_is_asked_for_with_those_that_are_there() {
     let world = world().await;
-    let house = logged_in(&world).await;
+    let harness = logged_in(&world).await;
     world.lock().unwrap().wants = Some("write");
-    let said = house.says("s__dig", json!({})).await;
+    let said = harness.says("s__dig", json!({})).await;
     assert!(said.contains("it needs a login: hob mcp login s"), "{said}");
-    let pending = begun(&house, &world).await.unwrap();
+    let pending = begun(&harness, &world).await.unwrap();
     assert_eq!(parameter(&Url::parse(pending.link()).unwrap(), "scope").unwrap(), "read write");
     let address = back(&pending, "");
     pending.finish(&address, now()).await.unwrap();
     world.lock().unwrap().wants = None;
-    assert!(house.says("s__dig", json!({})).await.contains("You showed"));
-    house.stopped().await;
+    assert!(harness.says("s__dig", json!({})).await.contains("You showed"));
+    harness.stopped().await;
 }
 
 /// What a login at a server that tells these lies ends with.
@@ -280,8 +280,8 @@ async fn lied(path: &'static str, lie: impl FnOnce(&World) -> Value) -> (Shared,
     let world = world().await;
     let lie = lie(&world.lock().unwrap());
     world.lock().unwrap().lies.insert(path, lie);
-    let house = house(&world);
-    let told = match begun(&house, &world).await {
+    let harness = harness(&world);
+    let told = match begun(&harness, &world).await {
         Ok(_) => "a link".to_owned(),
         Err(error) => error.to_string(),
     };
@@ -326,9 +326,9 @@ async fn who_issues_tokens_elsewhere_in_the_house_is_not_asked() {
 #[tokio::test]
 async fn what_comes_back_counts_once_for_its_own_login_and_for_a_while() {
     let world = world().await;
-    let house = house(&world);
+    let harness = harness(&world);
     let refused = async |further: &str, later: SignedDuration, foreign: Option<&str>| {
-        let pending = begun(&house, &world).await.unwrap();
+        let pending = begun(&harness, &world).await.unwrap();
         let address = foreign.map_or_else(|| back(&pending, further), str::to_owned);
         pending.finish(&address, now() + later).await.err().map_or_else(String::new, |error| error.to_string())
     };
@@ -352,14 +352,14 @@ async fn what_comes_back_counts_once_for_its_own_login_and_for_a_while() {
 async fn tokens_go_nowhere_else_whatever_is_said_later() {
     let world = world().await;
     world.lock().unwrap().expires_in = 1;
-    let house = logged_in(&world).await;
+    let harness = logged_in(&world).await;
     let attacker = world.lock().unwrap().attacker.clone();
     // The server names another who issues its tokens, and denies that there is any.
     world.lock().unwrap().lies.insert("resource", json!({ "authorization_servers": [attacker] }));
-    assert!(house.says("s__dig", json!({})).await.contains("You showed"));
+    assert!(harness.says("s__dig", json!({})).await.contains("You showed"));
     // Who issues them sends on to another.
     world.lock().unwrap().lies.insert("redirect", json!(format!("{attacker}/token")));
-    let said = house.says("s__dig", json!({})).await;
+    let said = harness.says("s__dig", json!({})).await;
     assert!(said.contains("error") || said.contains("for now"), "{said}");
     assert_eq!(heard(&world, "attacker "), Vec::<String>::new());
     // So does the server itself.
@@ -368,5 +368,5 @@ async fn tokens_go_nowhere_else_whatever_is_said_later() {
     let sent = plain.post(moved).bearer_auth("t").send().await.unwrap();
     assert_eq!(sent.status(), 307);
     assert_eq!(heard(&world, "attacker "), Vec::<String>::new());
-    house.stopped().await;
+    harness.stopped().await;
 }

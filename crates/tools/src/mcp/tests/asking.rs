@@ -129,7 +129,7 @@ async fn what_is_asked_of_nobody_is_told_with_the_answer() {
     insta::assert_snapshot!(page, @r#"
     <MCP server s> {"action": "decline"}
 
-    [Hob: while it worked, this server asked the person for something, and was refused: a page has an https address in the public internet, without a user name in it. Tell them so.]
+    [Hob: while it worked, this server asked the person for something, and was refused: a page needs an https address on the public internet, without a user name in it. Tell them so.]
     "#);
     let asked = world.says("s__ask", json!({})).await;
     insta::assert_snapshot!(asked, @r#"

@@ -15,7 +15,7 @@ use toml::{Table, Value};
 use super::fake_model::{FakeModel, Reply};
 use super::fake_telegram::FakeTelegram;
 use super::fake_telegram::world::Post;
-use super::process::{Hob, hob, within};
+use super::process::{HobProcess, hob_command, within};
 
 /// Who is let in.
 pub const ADA: i64 = 7;
@@ -46,8 +46,8 @@ command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; r
 "#;
 
 /// The household. Everything ends when it is dropped.
-pub struct House {
-    pub hob: Option<Hob>,
+pub struct TestHob {
+    pub process: Option<HobProcess>,
     pub telegram: FakeTelegram,
     pub model: FakeModel,
     pub home: TempDir,
@@ -72,7 +72,7 @@ pub fn command(name: &str, line: &str, parameters: &[&str]) -> String {
     )
 }
 
-impl House {
+impl TestHob {
     /// With the usual config; Hob is not started.
     pub async fn new() -> Self {
         Self::with("").await
@@ -84,16 +84,16 @@ impl House {
         for person in [ADA, BOB, OWNER, STRANGER] {
             telegram.person(person);
         }
-        let house = Self { hob: None, telegram, model, home: tempfile::tempdir().unwrap() };
-        house.configure(settings);
-        house
+        let hob = Self { process: None, telegram, model, home: tempfile::tempdir().unwrap() };
+        hob.configure(settings);
+        hob
     }
 
     /// The same, and Hob is started.
     pub async fn running(settings: &str) -> Self {
-        let mut house = Self::with(settings).await;
-        house.start().await;
-        house
+        let mut hob = Self::with(settings).await;
+        hob.start().await;
+        hob
     }
 
     /// Writes the config anew: these settings over the usual ones.
@@ -117,25 +117,25 @@ impl House {
 
     /// Starts `hob run`, and waits for its first poll.
     pub async fn start(&mut self) {
-        self.start_as(hob(self.home.path(), &["run"])).await;
+        self.start_as(hob_command(self.home.path(), &["run"])).await;
     }
 
     /// The same with a program that is Hob.
     pub async fn start_as(&mut self, command: Command) {
-        assert!(self.hob.is_none(), "it runs already");
+        assert!(self.process.is_none(), "it runs already");
         let polls = self.telegram.look(|world| world.called("getUpdates"));
-        self.hob = Some(Hob::start(command));
+        self.process = Some(HobProcess::start(command));
         self.telegram.until_true("poll of a started Hob", |world| world.called("getUpdates") > polls).await;
     }
 
     /// The running Hob.
-    pub fn hob(&mut self) -> &mut Hob {
-        self.hob.as_mut().unwrap()
+    pub fn process(&mut self) -> &mut HobProcess {
+        self.process.as_mut().unwrap()
     }
 
     /// `kill -9`.
     pub async fn crash(&mut self) {
-        self.hob.take().unwrap().kill().await;
+        self.process.take().unwrap().kill().await;
     }
 
     /// `kill -9`, and a new start.
@@ -146,19 +146,19 @@ impl House {
 
     /// Waits until this Hob has recorded so many deliveries: from then on a crash repeats none of them.
     pub async fn recorded(&mut self, deliveries: usize) {
-        self.hob().until_logged("outbox.delivered", deliveries).await;
+        self.process().until_logged("outbox.delivered", deliveries).await;
     }
 
     /// Waits until so many runs are over.
     pub async fn ended(&mut self, runs: usize) {
-        self.hob().until_ended(runs).await;
+        self.process().until_ended(runs).await;
     }
 
     /// SIGTERM; returns how it ended.
     pub async fn stop(&mut self) -> ExitStatus {
-        let mut hob = self.hob.take().unwrap();
-        hob.signal(Signal::TERM);
-        hob.ended().await
+        let mut process = self.process.take().unwrap();
+        process.signal(Signal::TERM);
+        process.ended().await
     }
 
     /// Somebody writes to the bot; returns the message's id.

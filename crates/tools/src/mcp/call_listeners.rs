@@ -2,7 +2,7 @@
 //!
 //! Never: a question of a server to anybody but the one whose call it works on. The protocol does not say whose that is: where a
 //! connection works on several calls, nobody is asked. How far a call is says its token.
-//! Start at [`Ears::open`].
+//! Start at [`CallListeners::open`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -23,7 +23,7 @@ use hob_core::domain::text::{cut, one_line};
 use hob_core::policy::invisible::marked;
 
 /// How soon after one word on how far a call is the next one is heard.
-const HEARD_EVERY: Duration = Duration::from_millis(250);
+const SHOWN_EVERY: Duration = Duration::from_millis(250);
 /// The most characters of such a word.
 const WORD_CHARS_MAX: usize = 80;
 
@@ -36,14 +36,14 @@ pub(super) struct AskedQuestion {
 
 /// Who listens to a connection's server: its calls. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Ears {
+pub(super) struct CallListeners {
     /// The server's name in the config.
     server: Arc<str>,
-    open: Arc<Mutex<OpenEars>>,
+    open: Arc<Mutex<ListenerState>>,
 }
 
 #[derive(Default)]
-struct OpenEars {
+struct ListenerState {
     next: u64,
     asked: BTreeMap<u64, QuestionSender>,
     followed: HashMap<ProgressToken, FollowedCall>,
@@ -54,30 +54,30 @@ type QuestionSender = mpsc::Sender<AskedQuestion>;
 /// A call of which it is shown how far it is.
 struct FollowedCall {
     listener: ActivityListener,
-    heard: Option<Instant>,
+    shown_at: Option<Instant>,
 }
 
-impl fmt::Debug for Ears {
+impl fmt::Debug for CallListeners {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ears({})", self.server)
+        write!(f, "CallListeners({})", self.server)
     }
 }
 
 /// A call that listens; it does until it is dropped.
-pub(super) struct Ear {
-    ears: Ears,
+pub(super) struct CallListener {
+    listeners: CallListeners,
     number: u64,
     pub(super) asked: mpsc::Receiver<AskedQuestion>,
 }
 
-impl Drop for Ear {
+impl Drop for CallListener {
     fn drop(&mut self) {
-        self.ears.locked().asked.remove(&self.number);
+        self.listeners.locked().asked.remove(&self.number);
     }
 }
 
 /// A call that is followed; it is until this is dropped.
-pub(super) struct FollowGuard<'a>(&'a Ears, ProgressToken);
+pub(super) struct FollowGuard<'a>(&'a CallListeners, ProgressToken);
 
 impl Drop for FollowGuard<'_> {
     fn drop(&mut self) {
@@ -85,29 +85,29 @@ impl Drop for FollowGuard<'_> {
     }
 }
 
-impl Ears {
+impl CallListeners {
     /// Those of a connection to this server.
     pub(super) fn new(server: &str) -> Self {
         Self { server: server.into(), open: Arc::default() }
     }
 
-    fn locked(&self) -> MutexGuard<'_, OpenEars> {
+    fn locked(&self) -> MutexGuard<'_, ListenerState> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Another call listens.
-    pub(super) fn open(&self) -> Ear {
+    pub(super) fn open(&self) -> CallListener {
         let (sender, asked) = mpsc::channel(1);
         let mut all = self.locked();
         let number = all.next;
         all.next += 1;
         all.asked.insert(number, sender);
-        Ear { ears: self.clone(), number, asked }
+        CallListener { listeners: self.clone(), number, asked }
     }
 
     /// From now on this one hears how far the call of this token is.
     pub(super) fn follow(&self, token: ProgressToken, listener: ActivityListener) -> FollowGuard<'_> {
-        self.locked().followed.insert(token.clone(), FollowedCall { listener, heard: None });
+        self.locked().followed.insert(token.clone(), FollowedCall { listener, shown_at: None });
         FollowGuard(self, token)
     }
 
@@ -116,10 +116,10 @@ impl Ears {
         let mut all = self.locked();
         let Some(call) = all.followed.get_mut(&progress.progress_token) else { return };
         let now = Instant::now();
-        if call.heard.is_some_and(|heard| now < heard + HEARD_EVERY) {
+        if call.shown_at.is_some_and(|shown_at| now < shown_at + SHOWN_EVERY) {
             return;
         }
-        call.heard = Some(now);
+        call.shown_at = Some(now);
         let listener = call.listener.clone();
         drop(all);
         listener.hear(&progress_words(progress));

@@ -1,0 +1,268 @@
+//! The database: opened, migrated, read, and written through one writer.
+
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures::FutureExt;
+use jiff::Timestamp;
+use sqlx::migrate::{Migrate, Migrator};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use tokio::sync::Mutex;
+
+use crate::error::StoreError;
+use crate::footprint::Footprint;
+use crate::readers::Readers;
+use crate::unit::UnitOfWork;
+use crate::writer::{Boundary, StepMode, StepOutcome, Writer, WriterMetrics};
+use crate::{snapshot, upkeep};
+
+/// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The write-ahead log's pages after which a commit itself folds it into the file: upkeep does so long before, beside the
+/// commits, so that none of them has to wait for it. 16 MB.
+const CHECKPOINT_PAGES: &str = "16000";
+/// The size of a page, in bytes. A turn touches some fifty pages, mostly for a row or an index entry each, and all of each goes
+/// through the log: with SQLite's 4,096 three times as many bytes were written. Full-text search takes a tenth longer than
+/// with those, and the file is a seventh larger.
+pub(crate) const PAGE_BYTES: u32 = 1_024;
+/// The page cache of one connection, in KiB (negative: SQLite's own convention). Each commit of another empties it.
+const CACHE_KIB: &str = "-2048";
+/// That of the writer, which nobody empties and which is full after some hundred turns: some times what a turn touches.
+const WRITER_CACHE_KIB: &str = "-512";
+/// Rows that SQLite's thread is ahead of who reads them: a whole list in one go, as threads that wait for each other by turns
+/// cost more than the list.
+const ROWS_AHEAD: usize = 1_024;
+
+pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+
+/// A connection within a transaction.
+pub type Tx = SqliteConnection;
+
+/// How units of work and the rest of the program share time.
+#[derive(Clone, Default)]
+pub enum SchedulingMode {
+    /// SQLite works on its own threads.
+    #[default]
+    Threaded,
+    /// The caller's thread stands still until a unit of work is done, and `Boundary` sees every commit: for simulations.
+    Lockstep(Arc<dyn Boundary>),
+}
+
+impl SchedulingMode {
+    /// Does what only SQLite's threads work on; in lockstep no time passes meanwhile.
+    pub(crate) async fn run<F: Future>(&self, work: F) -> F::Output {
+        match self {
+            Self::Threaded => work.await,
+            Self::Lockstep(_) => futures::executor::block_on(work),
+        }
+    }
+}
+
+/// The database.
+#[derive(Clone)]
+pub struct Store {
+    writer: Writer,
+    readers: Readers,
+    /// Folds the log into the file beside the writer; opened when it is needed.
+    folder: Arc<Mutex<Option<SqliteConnection>>>,
+    path: Arc<Path>,
+    pace: SchedulingMode,
+}
+
+impl Store {
+    /// Opens the database file, makes it if there is none, and brings it to this Hob's schema.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written, is damaged, or was made by a newer Hob.
+    pub async fn open(path: &Path, pace: SchedulingMode) -> Result<Self, StoreError> {
+        let options = options(path);
+        let open = async {
+            let mut writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
+            writing = writing.pragma("cache_size", WRITER_CACHE_KIB);
+            // A new file gives pages back by and by; one that is there is made so by `upkeep::shape`. To ask for it would be to
+            // write to it, and it may be another Hob's.
+            if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+                writing = writing.auto_vacuum(SqliteAutoVacuum::Incremental);
+            }
+            let mut writing = writing.connect().await?;
+            migrate(&mut writing, path).await?;
+            upkeep::page_layout::apply_page_layout(&mut writing, path).await?;
+            enable_secure_delete(&mut writing).await?;
+            Ok::<_, StoreError>(writing)
+        };
+        let writing = pace.run(open).await?;
+        let readers = Readers::of(options.read_only(true), &pace);
+        let (writer, folder) = (Writer::start(writing, pace.clone()), Arc::default());
+        Ok(Self { writer, readers, folder, path: Arc::from(path), pace })
+    }
+
+    /// How many groups of writes there were: two looks tell whether it is quiet.
+    pub fn write_groups(&self) -> u64 {
+        self.writer.watch().groups.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a write fails because the disk is full.
+    pub async fn until_full(&self) {
+        self.writer.watch().full.notified().await;
+    }
+
+    /// Folds as much of the write-ahead log into the file as nobody needs: beside the writer, which need not wait for it.
+    pub async fn checkpoint_wal(&self) -> Result<upkeep::log::CheckpointOutcome, StoreError> {
+        let mut folder = self.folder.lock().await;
+        let work = async {
+            if folder.is_none() {
+                *folder = Some(options(&self.path).create_if_missing(false).connect().await?);
+            }
+            match folder.as_mut() {
+                Some(connection) => upkeep::log::checkpoint_passive(connection).await,
+                None => Err(StoreError::Closed),
+            }
+        };
+        self.pace.run(work).await
+    }
+
+    /// Does a step of upkeep once nobody waits for a commit: it ends within so long, or has done nothing
+    /// ([`StoreError::Overlong`]).
+    pub async fn step<T: Send + 'static>(
+        &self,
+        unit: impl UnitOfWork<T> + 'static,
+        manner: StepMode,
+        within: Duration,
+    ) -> Result<StepOutcome<T>, StoreError> {
+        self.writer.step(unit, manner, within).await
+    }
+
+    /// Commits `unit`, perhaps together with others that are waiting, and gives its output once it is durable.
+    ///
+    /// # Errors
+    /// When it fails, panics or cannot be committed: then nothing of it is in the database.
+    pub async fn write<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
+        self.writer.submit(unit).await
+    }
+
+    /// Runs `unit` on a reading connection.
+    ///
+    /// # Errors
+    /// When it fails, panics, or tries to write.
+    pub async fn read<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        let work = self.readers.run(unit);
+        let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
+        caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
+    }
+
+    /// As [`Store::read`], but on the database as it is at one moment, however many queries `unit` makes.
+    ///
+    /// # Errors
+    /// When it fails, panics, or tries to write.
+    pub async fn look<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+        self.read(async move |tx| in_snapshot(tx, unit).await).await
+    }
+
+    /// What the writer has done since the start.
+    pub fn work(&self) -> &Arc<WriterMetrics> {
+        self.writer.metrics()
+    }
+
+    /// How many units of work wait for the writer.
+    pub fn waiting(&self) -> usize {
+        self.writer.waiting()
+    }
+
+    /// How much room the database takes, as the file system says.
+    pub fn footprint(&self) -> Footprint {
+        Footprint::of(&self.path)
+    }
+
+    /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.
+    pub async fn close(&self) {
+        // The last one to close folds the log into the file, and only the writer may.
+        self.pace.run(self.readers.close()).await;
+        if let Some(folder) = self.folder.lock().await.take() {
+            self.pace.run(close(folder)).await;
+        }
+        self.writer.close().await;
+    }
+}
+
+pub(crate) fn options(path: &Path) -> SqliteConnectOptions {
+    existing_file_options(path).create_if_missing(true).page_size(PAGE_BYTES).journal_mode(SqliteJournalMode::Wal)
+}
+
+/// For a file that has to be there, and keeps its kind of journal: to change that is to write.
+pub(crate) fn existing_file_options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .pragma("cache_size", CACHE_KIB)
+        .pragma("secure_delete", "ON")
+        // What is sorted or set aside meanwhile leaves no trace in /var/tmp, and a container need not have a place for it.
+        .pragma("temp_store", "MEMORY")
+        .row_buffer_size(ROWS_AHEAD)
+        .statement_cache_capacity(128)
+}
+
+/// Applies the migrations that this file has not seen, after making sure that it is not from a newer Hob.
+pub(crate) async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let table = "_sqlx_migrations";
+    connection.ensure_migrations_table(table).await.map_err(StoreError::from_migrate)?;
+    let applied = connection.list_applied_migrations(table).await.map_err(StoreError::from_migrate)?;
+    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let found = applied.iter().map(|migration| migration.version).max().unwrap_or(0);
+    if found > known {
+        return Err(StoreError::Newer { found, known });
+    }
+    snapshot::before_migration(connection, path).await?;
+    MIGRATIONS.run(connection).await.map_err(StoreError::from_migrate)
+}
+
+/// The full-text indexes.
+const INDEXES: [&str; 3] = ["memories_fts", "facts_fts", "answers_fts"];
+
+/// What is deleted is overwritten, in the file and in the full-text indexes, which keep deleted words otherwise.
+async fn enable_secure_delete(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    for index in INDEXES {
+        let is_so = format!("SELECT EXISTS (SELECT 1 FROM {index}_config WHERE k = 'secure-delete' AND v = 1)");
+        // Once for a file: to say it again would be to write.
+        if sqlx::query_scalar(sqlx::AssertSqlSafe(is_so)).fetch_one(&mut *connection).await? {
+            continue;
+        }
+        let secure = format!("INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1)");
+        sqlx::query(sqlx::AssertSqlSafe(secure)).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Runs `unit` so that all of its queries see the same.
+pub(crate) async fn in_snapshot<T>(tx: &mut Tx, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+    let mut moment = tx.begin().await?;
+    let output = unit.begin(&mut moment).await?;
+    moment.rollback().await?;
+    Ok(output)
+}
+
+/// The stored form of a time.
+pub fn millis(at: Timestamp) -> i64 {
+    at.as_millisecond()
+}
+
+impl Store {
+    /// Closes a connection that only a test opened.
+    #[doc(hidden)]
+    pub async fn raw(path: &Path) -> Result<SqliteConnection, StoreError> {
+        let connection = options(path).connect().await?;
+        Ok(connection)
+    }
+}
+
+/// Closes `connection` in good order.
+pub(crate) async fn close(connection: SqliteConnection) {
+    if let Err(error) = connection.close().await {
+        tracing::debug!(%error, "the database did not close in good order; its log is replayed at the next start");
+    }
+}
