@@ -159,7 +159,7 @@ async fn f11_hob_signs_its_device_and_somebody_vouches_for_it_by_a_code() {
     let code = ada.until("code", |event| event["type"] == "code").await;
     verifying.until_asked().await;
     let shown = &verifying.shown;
-    assert!(shown.contains(&format!("@ada:hob.test ({})", ada.device)), "{shown}");
+    assert!(shown.contains(&format!("@ada:house.test ({})", ada.device)), "{shown}");
     for name in code["pictures"].as_array().unwrap() {
         // Some clients have other words for them, and colour them by a sign that is not seen.
         assert!(shown.contains(name.as_str().unwrap().chars().next().unwrap()), "{name} in {shown}");

@@ -1,13 +1,30 @@
 //! A few stories, in each of which the process dies at every commit in turn: just before it, and just after.
 
+use std::sync::Arc;
+
 use crate::plan::GROUP;
-use crate::story::{
-    ScriptedMessage, scripted, scripted_aloud, scripted_and_kept_up, scripted_with_a_quota, scripted_with_hang_ups,
-};
-use crate::world::{CrashPoint, VoiceBehaviour};
+use crate::story::{ScriptedMessage, StoryOutcome, calm, scripted, scripted_with_hang_ups, tell_with_deaths};
+use crate::world::{UpkeepMode, VoiceBehaviour, World};
 
 /// Nothing is left to the reconciler, which looks every five minutes.
 const REST_MS: i64 = 240_000;
+
+/// Tells a story without a death, and with one at each of its commits: whatever happens, nothing is wrong in the end, and
+/// everything is at rest by then. Returns it without a death.
+fn dies_well(world: &Arc<World>, rest_by_ms: i64) -> StoryOutcome {
+    let (whole, deaths) = tell_with_deaths(world);
+    assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
+    assert!(whole.rest_ms < rest_by_ms, "{}", whole.trace.join("\n"));
+    for death in &deaths {
+        let (trace, wrong) = (death.ended.trace.join("\n"), death.ended.violations.join("\n"));
+        let told = format!("{trace}\nkilled {:?} commit {} of {}:\n{wrong}", death.when, death.commit, whole.commits);
+        assert!(death.ended.violations.is_empty(), "{told}");
+        assert!(death.ended.rest_ms < rest_by_ms, "{told}at rest late");
+    }
+    println!("{} commits, {} deaths", whole.commits, deaths.len());
+    assert_eq!(u64::try_from(deaths.len()).unwrap(), 2 * whole.commits, "one before and one after each commit");
+    whole
+}
 
 /// Tells a story without a death, and then with one at each of its commits.
 fn at_every_commit(seed: u64, messages: &[ScriptedMessage]) {
@@ -15,27 +32,8 @@ fn at_every_commit(seed: u64, messages: &[ScriptedMessage]) {
 }
 
 fn at_every_commit_within(seed: u64, messages: &[ScriptedMessage], rest_ms: i64) {
-    let whole = scripted(seed, messages, None);
-    assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
     let soon = messages.iter().map(|(at, ..)| at + rest_ms).max().unwrap_or(rest_ms);
-    assert!(whole.rest_ms < soon, "{}", whole.trace.join("\n"));
-    let mut kills = 0;
-    for commit in 0..=whole.commits {
-        for when in [CrashPoint::Before, CrashPoint::After] {
-            let ended = scripted(seed, messages, Some((commit, when)));
-            kills += ended.kills;
-            assert!(ended.rest_ms < soon, "{}\nkilled {when:?} commit {commit}: at rest late", ended.trace.join("\n"));
-            assert!(
-                ended.violations.is_empty(),
-                "{}\nkilled {when:?} commit {commit} of {}:\n{}",
-                ended.trace.join("\n"),
-                whole.commits,
-                ended.violations.join("\n")
-            );
-        }
-    }
-    println!("{} commits, {kills} kills", whole.commits);
-    assert!(kills >= whole.commits, "{kills} kills for {} commits", whole.commits);
+    dies_well(&calm(seed, messages), soon);
 }
 
 /// The process dies at every commit, those of upkeep among them.
@@ -43,19 +41,11 @@ fn at_every_commit_within(seed: u64, messages: &[ScriptedMessage], rest_ms: i64)
 fn n12_upkeep_beside_a_turn() {
     let talk: &[ScriptedMessage] =
         &[(100, "2", "2", "m do look append"), (9_000, "2", "2", "/stop"), (12_000, "2", "2", "thanks")];
-    let whole = scripted_and_kept_up(30, talk, None);
-    assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
-    let without = scripted(30, talk, None);
+    let world = calm(30, talk);
+    world.state().upkeep = UpkeepMode::GoesOn;
+    let whole = dies_well(&world, i64::MAX);
+    let without = scripted(30, talk);
     assert!(whole.commits > without.commits + 5, "{} {}: upkeep did nothing", whole.commits, without.commits);
-    for commit in 0..=whole.commits {
-        for when in [CrashPoint::Before, CrashPoint::After] {
-            let ended = scripted_and_kept_up(30, talk, Some((commit, when)));
-            let told = || {
-                format!("{}\nkilled {when:?} commit {commit}:\n{}", ended.trace.join("\n"), ended.violations.join("\n"))
-            };
-            assert!(ended.violations.is_empty(), "{}", told());
-        }
-    }
 }
 
 #[test]
@@ -67,19 +57,11 @@ fn n1_a_turn_with_tools() {
 #[test]
 fn e15_tool_calls_over_the_quota_of_a_minute() {
     let talk: &[ScriptedMessage] = &[(100, "2", "2", "m do look+look+append append+look")];
-    let whole = scripted_with_a_quota(40, 2, talk, None);
-    assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
+    let world = calm(40, talk);
+    world.state().tool_calls_per_minute = 2;
+    let whole = dies_well(&world, i64::MAX);
     let refused = whole.trace.iter().filter(|line| line.contains("takes effect")).count();
     assert!(refused < 5, "the quota was reached: {}", whole.trace.join("\n"));
-    for commit in 0..=whole.commits {
-        for when in [CrashPoint::Before, CrashPoint::After] {
-            let ended = scripted_with_a_quota(40, 2, talk, Some((commit, when)));
-            let told = || {
-                format!("{}\nkilled {when:?} commit {commit}:\n{}", ended.trace.join("\n"), ended.violations.join("\n"))
-            };
-            assert!(ended.violations.is_empty(), "{}", told());
-        }
-    }
 }
 
 #[test]
@@ -93,18 +75,11 @@ fn f10_answers_that_are_spoken() {
     let talk: &[ScriptedMessage] =
         &[(100, "2", "2", "/voice on"), (700, "2", "2", "m do look"), (1_200, "2", "2", "m do append")];
     for (voice, what) in [(VoiceBehaviour::Speaks, "takes the voice"), (VoiceBehaviour::Fails, "has no voice")] {
-        let whole = scripted_aloud(50, voice, talk, None);
-        assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
+        let world = calm(50, talk);
+        world.state().voice = voice;
+        let whole = dies_well(&world, 1_200 + REST_MS);
         let said = whole.trace.iter().filter(|line| line.contains(what)).count();
         assert!(said >= 2, "{what}: {}", whole.trace.join("\n"));
-        for commit in 0..=whole.commits {
-            for when in [CrashPoint::Before, CrashPoint::After] {
-                let ended = scripted_aloud(50, voice, talk, Some((commit, when)));
-                let (trace, wrong) = (ended.trace.join("\n"), ended.violations.join("\n"));
-                assert!(ended.violations.is_empty(), "{trace}\nkilled {when:?} commit {commit}:\n{wrong}");
-                assert!(ended.rest_ms < 1_200 + REST_MS, "{trace}\nkilled {when:?} commit {commit}: at rest late");
-            }
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A world from its first message to its rest, over as many lives as it takes.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
+use std::thread;
 
 use hob_store::{SchedulingMode, Store};
 use tempfile::TempDir;
@@ -10,7 +11,9 @@ use crate::check;
 use crate::life::{LifeEnd, live};
 use crate::plan::{self, Life, Message, ScheduledFault};
 use crate::upkeep;
-use crate::world::{AcceptedMessage, CallerBehaviour, CrashPoint, UpkeepMode, VoiceBehaviour, World};
+use crate::world::{AcceptedMessage, CallerBehaviour, CrashPoint, UpkeepMode, World};
+
+const DATABASE: &str = "hob.db";
 
 /// How a story ended.
 pub(crate) struct StoryOutcome {
@@ -47,59 +50,16 @@ pub(crate) fn kept_up(seed: u64) -> StoryOutcome {
     tell(&world, &lives)
 }
 
-/// As [`scripted`], with rounds of upkeep.
-pub(crate) fn scripted_and_kept_up(
-    seed: u64,
-    messages: &[ScriptedMessage],
-    crash: Option<(u64, CrashPoint)>,
-) -> StoryOutcome {
-    let world = calm(seed, messages);
-    world.state().upkeep = UpkeepMode::GoesOn;
-    tell(&world, &lives_until(crash))
-}
-
-/// A world in which only these messages are sent, and everything else works; the process dies as told.
-pub(crate) fn scripted(seed: u64, messages: &[ScriptedMessage], crash: Option<(u64, CrashPoint)>) -> StoryOutcome {
-    let world = calm(seed, messages);
-    tell(&world, &lives_until(crash))
+/// A world in which only these messages are sent, and everything else works.
+pub(crate) fn scripted(seed: u64, messages: &[ScriptedMessage]) -> StoryOutcome {
+    tell(&calm(seed, messages), &[Life::long()])
 }
 
 /// As [`scripted`], but whoever hands a message in has gone when it is committed, and hands it in again.
 pub(crate) fn scripted_with_hang_ups(seed: u64, messages: &[ScriptedMessage]) -> StoryOutcome {
     let world = calm(seed, messages);
     world.state().caller = CallerBehaviour::HangsUp;
-    tell(&world, &lives_until(None))
-}
-
-/// As [`scripted`], where nobody may make more tool calls than so many in a minute.
-pub(crate) fn scripted_with_a_quota(
-    seed: u64,
-    tool_calls_per_minute: u32,
-    messages: &[ScriptedMessage],
-    crash: Option<(u64, CrashPoint)>,
-) -> StoryOutcome {
-    let world = calm(seed, messages);
-    world.state().tool_calls_per_minute = tool_calls_per_minute;
-    tell(&world, &lives_until(crash))
-}
-
-/// As [`scripted`], where answers are spoken.
-pub(crate) fn scripted_aloud(
-    seed: u64,
-    voice: VoiceBehaviour,
-    messages: &[ScriptedMessage],
-    crash: Option<(u64, CrashPoint)>,
-) -> StoryOutcome {
-    let world = calm(seed, messages);
-    world.state().voice = voice;
-    tell(&world, &lives_until(crash))
-}
-
-fn lives_until(crash: Option<(u64, CrashPoint)>) -> Vec<Life> {
-    match crash {
-        Some((commit, when)) => vec![Life::until(commit, when), Life::long()],
-        None => vec![Life::long()],
-    }
+    tell(&world, &[Life::long()])
 }
 
 /// A world in which only these messages are sent, and only these troubles come.
@@ -108,7 +68,8 @@ pub(crate) fn troubled(seed: u64, messages: &[ScriptedMessage], troubles: &[(i64
     tell(&world, &[Life { troubles: troubles.to_vec(), ..Life::long() }])
 }
 
-fn calm(seed: u64, messages: &[ScriptedMessage]) -> Arc<World> {
+/// Where only these messages are sent, and everything else works.
+pub(crate) fn calm(seed: u64, messages: &[ScriptedMessage]) -> Arc<World> {
     let world = World::new(seed);
     world.state().calm = true;
     for (number, (at, chat, who, text)) in messages.iter().enumerate() {
@@ -135,10 +96,66 @@ fn hush() {
 
 /// Lives `lives` one after the other until the world is at rest, and checks what must be true then.
 pub(crate) fn tell(world: &Arc<World>, lives: &[Life]) -> StoryOutcome {
+    go_on(world, new_home().path(), lives)
+}
+
+/// A story in which the process died at one commit, and a second one lived on.
+pub(crate) struct Death {
+    pub(crate) commit: u64,
+    pub(crate) when: CrashPoint,
+    pub(crate) ended: StoryOutcome,
+}
+
+/// Tells a story to its end, and how it goes on from each of its commits if the process dies there, just before it or just after.
+///
+/// What is before a death is told once: the world stands still while another goes on from a copy of it.
+pub(crate) fn tell_with_deaths(world: &Arc<World>) -> (StoryOutcome, Vec<Death>) {
+    let (home, deaths) = (new_home(), Arc::<Mutex<Vec<_>>>::default());
+    let (from, found) = (home.path().to_owned(), Arc::clone(&deaths));
+    world.at_commits(move |world, commit, when| {
+        let (fork, home) = (world.after_death(), tempfile::tempdir_in(memory()).unwrap());
+        copy(&from, home.path());
+        fork.note(format!("KILLED {when:?} commit {commit}"));
+        // A runtime has its thread for itself. Its panic is not the story's, which could go on after it.
+        let ended = thread::spawn(move || go_on_after_death(&fork, home.path())).join();
+        found.lock().unwrap().push((commit, when, ended));
+    });
+    let whole = go_on(world, home.path(), &[Life::long()]);
+    let deaths = std::mem::take(&mut *deaths.lock().unwrap()).into_iter();
+    let death = |(commit, when, ended): (_, _, thread::Result<_>)| Death { commit, when, ended: ended.unwrap() };
+    (whole, deaths.map(death).collect())
+}
+
+fn go_on_after_death(world: &Arc<World>, home: &Path) -> StoryOutcome {
+    let violations = check::between_lives(&home.join(DATABASE));
+    let mut ended = go_on(world, home, &[Life::long()]);
+    ended.violations.splice(0..0, violations);
+    ended
+}
+
+fn new_home() -> TempDir {
+    let home = tempfile::tempdir_in(memory()).unwrap();
+    std::fs::copy(template(), home.path().join(DATABASE)).unwrap();
+    home
+}
+
+/// Copies what a killed process leaves: all of its files, but for those that it shared only with itself.
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (path, copied) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            std::fs::create_dir(&copied).unwrap();
+            copy(&path, &copied);
+        } else if path.extension().is_none_or(|kind| kind != "db-shm") {
+            std::fs::copy(&path, &copied).unwrap();
+        }
+    }
+}
+
+fn go_on(world: &Arc<World>, home: &Path, lives: &[Life]) -> StoryOutcome {
     hush();
-    let folder = tempfile::tempdir_in(memory()).unwrap();
-    let path = folder.path().join("hob.db");
-    std::fs::copy(template(), &path).unwrap();
+    let path = home.join(DATABASE);
     let mut violations = Vec::new();
     let mut kills = 0;
     let mut number = 0;

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use hob::daemon::upkeep::{RetentionPeriods, UpkeepHalt, UpkeepWorker, round};
 use hob_core::domain::clock::SystemClock;
+use hob_store::writer::Boundary;
 use hob_store::{SchedulingMode, Store};
 use jiff::SignedDuration;
 use tokio::time::sleep;
@@ -34,11 +36,20 @@ pub(crate) async fn now_and_then(world: Arc<World>, store: Store, stop: Cancella
     }
 }
 
-/// When all is over: whatever can be let go is.
+/// Nobody dies any more.
+struct NobodyDies;
+
+#[async_trait]
+impl Boundary for NobodyDies {
+    async fn before_commit(&self) {}
+    async fn after_commit(&self) {}
+}
+
+/// When all is over: whatever can be let go is. It takes its rests in virtual time.
 pub(crate) fn let_all_go(path: &Path) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let store = Store::open(path, SchedulingMode::Threaded).await.unwrap();
+        let store = Store::open(path, SchedulingMode::Lockstep(Arc::new(NobodyDies))).await.unwrap();
         let all = Some(SignedDuration::ZERO);
         let keep = RetentionPeriods { journals: all, outbox: all, claims: all, calls: all, signals: all };
         // The world is years before the machine's own time: everything in it is old.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
 use hob_core::domain::clock::Clock;
@@ -78,7 +78,7 @@ pub(crate) struct VisibleMessage {
     pub(crate) told: Option<(usize, u64)>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Process {
     /// Which life of Hob this is.
     pub(crate) number: usize,
@@ -112,6 +112,7 @@ pub(crate) enum CallerBehaviour {
     HangsUp,
 }
 
+#[derive(Clone)]
 pub(crate) struct State {
     rng: SmallRng,
     serial: u64,
@@ -151,8 +152,12 @@ pub(crate) struct State {
     hash: u64,
 }
 
+/// What is done at each commit: it is told which one, and whether just before it or just after.
+type CommitWatch = Box<dyn Fn(&World, u64, CrashPoint) + Send + Sync>;
+
 pub(crate) struct World {
     state: Mutex<State>,
+    watch: OnceLock<CommitWatch>,
     /// The process was killed.
     pub(crate) killed: Notify,
     /// Something new is on a platform.
@@ -201,7 +206,25 @@ impl World {
             trace: Vec::new(),
             hash: seed,
         };
-        Arc::new(Self { state: Mutex::new(state), killed: Notify::new(), posted: Notify::new() })
+        Self::of(state)
+    }
+
+    fn of(state: State) -> Arc<Self> {
+        let (killed, posted) = (Notify::new(), Notify::new());
+        Arc::new(Self { state: Mutex::new(state), watch: OnceLock::new(), killed, posted })
+    }
+
+    /// Has this done at each commit; the world stands still meanwhile.
+    pub(crate) fn at_commits(&self, watch: impl Fn(&Self, u64, CrashPoint) + Send + Sync + 'static) {
+        assert!(self.watch.set(Box::new(watch)).is_ok(), "a world has one watch");
+    }
+
+    /// This world as it would be if its process died now.
+    pub(crate) fn after_death(&self) -> Arc<Self> {
+        let now = self.now_ms();
+        let mut state = self.state().clone();
+        (state.process.started_ms, state.process.started) = (now, None);
+        Self::of(state)
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -327,6 +350,9 @@ impl World {
             let state = self.state();
             (state.process.commits, state.process.crash)
         };
+        if let Some(watch) = self.watch.get() {
+            watch(self, commits, when);
+        }
         let Some((at, moment)) = crash else {
             return;
         };
