@@ -156,7 +156,7 @@ async fn c3_one_that_is_not_configured_any_more_is_told_of() {
 async fn c3_guests_do_not_choose() {
     let house = House::running(STAFF).await;
     house.say(STRANGER, "/persona cook");
-    insta::assert_snapshot!(house.told(STRANGER, 1).await[0], @"Guests cannot choose who I am: somebody of the household can.");
+    insta::assert_snapshot!(house.told(STRANGER, 1).await[0], @"Guests cannot choose that: somebody of the household can.");
     house.ask(STRANGER, "Who are you?", Reply::text("A clerk.")).await;
     assert!(house.model.requests()[0].system().ends_with("You keep the books."));
 }
