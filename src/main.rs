@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use hob::cli::exit::{self, SilentExit, told};
 use hob::cli::{Arguments, dispatch};
+use hob_core::render::clean::clean;
 use hob_telemetry::hidden;
 use hob_tools::sandbox::{launcher, process_hardening};
 
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if !error.is::<SilentExit>() {
-                eprintln!("{}", hidden(&format!("hob: {}", told(&error))));
+                eprintln!("{}", clean(&hidden(&format!("hob: {}", told(&error)))));
             }
             ExitCode::from(exit::code(&error))
         }

@@ -151,6 +151,10 @@ class Person:
     async def do_redact(self, room, event):
         return checked(await self.client.room_redact(room, event)).event_id
 
+    async def do_redact_sealed(self, room, event):
+        """As no client does: the server does not see what it is, and lets it through."""
+        return await self.send(room, {"redacts": event}, "m.room.redaction")
+
     async def do_keep_key(self, room):
         """From now on nobody else gets this room's key: what is said is for this device alone."""
         self.client.invalidate_outbound_session(room)

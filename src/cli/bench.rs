@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use crate::cli::progress::Progress;
-use crate::cli::{runtime, show};
+use crate::cli::{runtime, show_data};
 use crate::daemon::memory::{objection, source};
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
@@ -52,7 +52,7 @@ pub(super) fn run(command: BenchCommand, named: Option<&Path>) -> anyhow::Result
         anyhow::Ok(recall(&text, folder.path(), embedder, &done).await?)
     })?;
     for answer in &answers {
-        show(&(serde_json::to_string(&answer.ranking)? + "\n"))?;
+        show_data(&(serde_json::to_string(&answer.ranking)? + "\n"))?;
     }
     let mut told = std::io::stderr().lock();
     writeln!(told, "{} questions", answers.len())?;

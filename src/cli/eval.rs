@@ -13,7 +13,7 @@ use crate::cli::eval::script::ScriptedModel;
 use crate::cli::eval::trial::TrialContext;
 use crate::cli::exit::{self, SilentExit};
 use crate::cli::next_step::refuse;
-use crate::cli::{load_running_config, runtime, show};
+use crate::cli::{load_running_config, runtime, show, show_data};
 use hob_agent::replay::tree::Evaluation;
 use hob_config::environment::Environment;
 use hob_core::domain::money::Money;
@@ -133,7 +133,7 @@ impl EvalContext<'_> {
             let judgement = self.clean(self.evaluate_case(case, left).await);
             spent = spent.plus(judgement.cost);
             if json {
-                show(&(serde_json::to_string(&judgement)? + "\n"))?;
+                show_data(&(serde_json::to_string(&judgement)? + "\n"))?;
             }
             all.push(judgement);
         }

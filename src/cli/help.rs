@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use clap::{Args, CommandFactory as _};
 
 use crate::cli::next_step::refuse;
-use crate::cli::{Arguments, show};
+use crate::cli::{Arguments, write_out};
 use hob_config::environment::Environment;
 use hob_core::domain::capabilities::Capabilities;
 use hob_core::render::render;
@@ -77,7 +77,7 @@ pub struct HelpArguments {
 pub(super) fn run(arguments: &HelpArguments, environment: &Environment) -> anyhow::Result<()> {
     let is_seen = std::io::stdout().is_terminal();
     let styles = is_seen && environment.text("NO_COLOR").is_none_or(str::is_empty);
-    Ok(show(&topic_text(&arguments.topic, is_seen.then_some(styles))?)?)
+    Ok(write_out(&topic_text(&arguments.topic, is_seen.then_some(styles))?)?)
 }
 
 /// A topic's page goes before the command of the same name, which says the rest itself: `hob COMMAND --help`. Without

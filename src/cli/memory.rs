@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use crate::cli::load_running_config;
 use crate::cli::next_step::{refusal, refuse};
 use crate::cli::progress::Progress;
-use crate::cli::{runtime, show, show_json};
+use crate::cli::{runtime, show, show_data, show_json};
 use crate::daemon::DATABASE;
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
@@ -181,7 +181,7 @@ async fn export(database: &Path, file: Option<&Path>) -> anyhow::Result<()> {
     let lines = Reader::open(database).await?.read(export::export).await?;
     let text = line::write(&lines)?;
     let Some(file) = file else {
-        return Ok(show(&text)?);
+        return Ok(show_data(&text)?);
     };
     write_private(file, &text).with_context(|| format!("{} cannot be written", file.display()))?;
     Ok(show(&format!("{} lines in {}\n", lines.len(), file.display()))?)

@@ -84,6 +84,7 @@ use hob_config::switched_off;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::condition::{Conditions, SystemPart};
 use hob_core::domain::redactor::Redactor;
+use hob_core::render::clean::clean;
 
 /// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
 #[derive(Debug, Parser)]
@@ -280,8 +281,8 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// Writes to standard output; whoever reads no further (`| head`) is not an error.
-fn show(text: &str) -> std::io::Result<()> {
+/// Writes to standard output as it stands; whoever reads no further (`| head`) is not an error.
+fn write_out(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -289,9 +290,23 @@ fn show(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// The same, as JSON.
+/// Shows people a text. Names, pages and what servers answer stand in it: none of them steers the terminal.
+fn show(text: &str) -> std::io::Result<()> {
+    write_out(&clean(text))
+}
+
+/// Shows JSON that programs read: what JSON leaves unescaped and a terminal obeys is escaped, so that nothing of it is lost.
+fn show_data(json: &str) -> std::io::Result<()> {
+    let escaped = |c: char| match c {
+        '\u{7f}'..='\u{9f}' => format!("\\u{:04x}", u32::from(c)),
+        plain => plain.to_string(),
+    };
+    write_out(&json.chars().map(escaped).collect::<String>())
+}
+
+/// The same of anything.
 fn show_json<T: Serialize>(what: &T) -> anyhow::Result<()> {
-    Ok(show(&(serde_json::to_string_pretty(what)? + "\n"))?)
+    Ok(show_data(&(serde_json::to_string_pretty(what)? + "\n"))?)
 }
 
 /// A runtime on this thread. SQLite has threads of its own, and what takes long on a processor gets one; all else waits for others,

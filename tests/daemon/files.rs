@@ -4,8 +4,9 @@ use serde_json::json;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::Fault;
+use hob_testkit::fake_telegram::world::Post;
 use hob_testkit::process::within;
-use hob_testkit::test_hob::{ADA, BOB, OWNER, TestHob};
+use hob_testkit::test_hob::{ADA, BOB, HALL, OWNER, TestHob};
 
 /// What is kept of files, by its names in the data directory.
 fn kept(hob: &TestHob) -> Vec<String> {
@@ -32,6 +33,36 @@ async fn c6_a_file_that_came_is_read_by_its_id_and_by_nobody_elsewhere() {
     hob.ask(BOB, "and you?", Reply::text("I can't.")).await;
     let read = hob.model.requests();
     assert!(read[3].last_text().starts_with("There is no file 1 in this conversation."), "{}", read[3].last_text());
+    hob.nothing_refused();
+}
+
+/// A PNG of 2 × 2 pixels, as far as its header goes.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x02\x08\x02\0\0\0\xfd\xd4\x9as";
+
+#[tokio::test]
+async fn a_file_found_for_one_in_a_group_is_nobody_elses_until_it_is_sent_there() {
+    let mut hob = TestHob::with("[workspace]\ntrusted = true").await;
+    hob.telegram.group(HALL, &[]);
+    hob.start().await;
+    std::fs::create_dir_all(hob.path("data/workspace")).unwrap();
+    std::fs::write(hob.path("data/workspace/scan.png"), PNG).unwrap();
+    let by_id = r#"{"id": 1}"#;
+    let none = "There is no file 1 in this conversation.";
+    for (runs, (person, tool, arguments, told)) in (1..).zip([
+        (ADA, "read_file", r#"{"path": "scan.png"}"#, "id 1"),
+        (BOB, "read_file", by_id, none),
+        (ADA, "read_file", by_id, "This is image/png"),
+        (ADA, "send_file", by_id, ""),
+        (BOB, "read_file", by_id, "This is image/png"),
+    ]) {
+        // Nothing that was read before is in the way.
+        hob.telegram.post(Post::new(HALL, person, "/new"));
+        hob.model.reply(Reply::call(tool, arguments)).reply(Reply::text("Well."));
+        hob.in_hall(person, "go on");
+        hob.ended(runs).await;
+        let result: String = hob.value("SELECT result FROM tool_calls ORDER BY run_id DESC LIMIT 1").await;
+        assert!(result.contains(told), "{person} {tool}: {result}");
+    }
     hob.nothing_refused();
 }
 

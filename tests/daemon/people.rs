@@ -114,6 +114,35 @@ async fn c5_tools_go_by_role_and_what_is_not_offered_cannot_be_called() {
 }
 
 #[tokio::test]
+async fn a_guest_chooses_nothing_for_those_who_share_a_conversation() {
+    let mut hob = TestHob::with("[telegram]\nguest_user_ids = [99]\n[provider.models]\nothers = ['big']").await;
+    hob.telegram.group(HALL, &[]);
+    hob.start().await;
+    hob.model.reply(Reply::text("I see."));
+    in_hall(&hob, ADA, "The bins go out on Tuesday");
+    hob.told(HALL, 1).await;
+    let said = ["/model openai-compatible/big", "/auto", "/queue mode interrupt", "/new", "/reset", "/clean", "/pause"];
+    for (count, command) in (2..).zip(said) {
+        hob.telegram.post(Post::new(HALL, STRANGER, command));
+        let told = hob.told(HALL, count).await.pop().unwrap();
+        assert_eq!(told, "Guests cannot choose that: somebody of the household can.", "{command}");
+    }
+    hob.model.reply(Reply::text("Tuesday."));
+    in_hall(&hob, ADA, "When do the bins go out?");
+    hob.told(HALL, 2 + said.len()).await;
+    let asked = hob.model.requests().pop().unwrap();
+    assert_eq!(asked.body["model"], "fake", "nobody else is told what is said here");
+    assert!(asked.body.to_string().contains("The bins go out on Tuesday"), "and what was said stays in sight");
+    // Alone they begin anew as they like, but choose no model that the household pays.
+    hob.say(STRANGER, "/new");
+    hob.say(STRANGER, "/model openai-compatible/big");
+    let told = hob.told(STRANGER, 2).await;
+    assert!(told[0].starts_with("A new conversation."), "{told:?}");
+    assert_eq!(told[1], "Guests cannot choose that: somebody of the household can.");
+    hob.nothing_refused();
+}
+
+#[tokio::test]
 async fn n4_what_waits_behind_the_owner_runs_as_its_own_sender() {
     let mut hob = TestHob::with(WIPE).await;
     hob.telegram.group(HALL, &[]);

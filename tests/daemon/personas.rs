@@ -156,7 +156,7 @@ async fn c3_one_that_is_not_configured_any_more_is_told_of() {
 async fn c3_guests_do_not_choose() {
     let hob = TestHob::running(STAFF).await;
     hob.say(STRANGER, "/persona cook");
-    insta::assert_snapshot!(hob.told(STRANGER, 1).await[0], @"Guests cannot choose who I am: somebody of the household can.");
+    insta::assert_snapshot!(hob.told(STRANGER, 1).await[0], @"Guests cannot choose that: somebody of the household can.");
     hob.ask(STRANGER, "Who are you?", Reply::text("A clerk.")).await;
     assert!(hob.model.requests()[0].system().ends_with("You keep the books."));
 }

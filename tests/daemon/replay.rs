@@ -2,9 +2,10 @@
 
 use std::process::Output;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::world::Post;
 use hob_testkit::fifo::Fifo;
 use hob_testkit::process::{hob_command, within};
 use hob_testkit::test_hob::{ADA, TestHob};
@@ -304,5 +305,29 @@ async fn n2_who_reads_no_further_is_no_error() {
         let output = hob_command(hob.home.path(), arguments).stdout(writer).output();
         let output = within("end of the command", output).await.unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_wrote_steers_no_terminal() {
+    let mut hob = TestHob::with(
+        "[tools.look]\nsandbox = false\ndescription = 'Looks.'\n\
+         command = ['/usr/bin/printf', '\\033]52;c;bWFsbG9yeQ==\\007\\033[2J\\302\\2332J']",
+    )
+    .await;
+    hob.start().await;
+    hob.model.reply(Reply::call("look", "{}")).reply(Reply::text("\u{1b}[2Jdone\u{9b}2J"));
+    let name = json!({"from": {"id": ADA, "is_bot": false, "first_name": "Ada\u{1b}]0;owned\u{7}\u{202e}"}});
+    hob.telegram.post(Post::new(ADA, ADA, "look").with(name));
+    hob.ended(1).await;
+    for arguments in
+        [&["runs"][..], &["replay", "1"], &["replay", "1", "--json"], &["runs", "--json"], &["memory", "export"]]
+    {
+        let shown = stdout(&hob, arguments).await;
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{arguments:?}: {shown:?}");
+        if arguments.contains(&"--json") {
+            let data: Value = serde_json::from_str(&shown).unwrap();
+            assert!(data.to_string().contains("owned"), "programs get all of it: {data}");
+        }
     }
 }

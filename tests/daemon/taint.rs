@@ -192,7 +192,7 @@ async fn n6_what_a_guest_says_taints_those_who_read_it_and_an_owner_decides_for_
     assert_eq!(hob.lines("paid"), ["Ben 1"]);
     // What others have read here is theirs to leave out.
     hob.telegram.post(Post::new(HALL, STRANGER, "/clean"));
-    insta::assert_snapshot!(hob.told(HALL, 7).await[6], @"Guests cannot say that in a group: somebody of the household can.");
+    insta::assert_snapshot!(hob.told(HALL, 7).await[6], @"Guests cannot choose that: somebody of the household can.");
     hob.telegram.post(Post::new(HALL, ADA, "/clean"));
     assert!(hob.told(HALL, 8).await[7].starts_with("I go on with what you said"));
     hob.nothing_refused();

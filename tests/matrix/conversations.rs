@@ -141,3 +141,33 @@ async fn f11_in_a_group_who_mentions_hob_is_answered_and_strangers_get_a_code() 
     assert_eq!(ada.hears(&plain, "In clear.").await["sealed"], false);
     world.hob.nothing_refused();
 }
+
+#[tokio::test]
+async fn nobody_takes_anothers_message_back_under_a_seal() {
+    let mut world = World::new(&format!("guest_user_ids = ['{BOB}']")).await;
+    world.start().await;
+    let (mut ada, mut bob) = (world.person("ada").await, world.person("bob").await);
+    let hall = ada.makes(json!({"do": "room", "invite": [HOB, BOB], "name": "Hall"})).await;
+    ada.until_joined(&hall, HOB).await;
+    ada.until_joined(&hall, BOB).await;
+    let gate = Gate::default();
+    world
+        .hob
+        .model
+        .reply(Script::default().text("Once upon a time ").gate(&gate).text("it ended.").finish("stop").into());
+    ada.says(&hall, "hob: tell me a story").await;
+    world.hob.asked(1).await;
+    let waiting = ada.says(&hall, "hob: lock the door").await;
+    bob.until("Ada's words", |event| event["id"] == waiting.as_str()).await;
+    let _redaction = bob.makes(json!({"do": "redact_sealed", "room": hall, "event": waiting})).await;
+    // Once this was heard, so was what came before it.
+    bob.says(&hall, "hob: /queue").await;
+    bob.until("queue", |event| {
+        event["sender"] == HOB && said(event).is_some_and(|text| text.contains("lock the door"))
+    })
+    .await;
+    world.hob.model.reply(Reply::text("Locked."));
+    gate.open();
+    ada.hears(&hall, "Locked.").await;
+    world.hob.nothing_refused();
+}

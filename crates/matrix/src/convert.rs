@@ -93,6 +93,12 @@ pub(super) fn inbound(event: &Value, place: Place<'_>, me: Me<'_>, proof: Sender
     })
 }
 
+/// May this stand under a seal? What takes a message back may not: servers let nobody take back another's, but do not see into
+/// what is sealed.
+pub(super) fn may_be_sealed(event: &Value) -> bool {
+    text(event, "type") == Some("m.room.message")
+}
+
 /// A message that another one answers.
 pub(super) fn quoted(event: &Value, room: &Room, me: Me<'_>) -> Option<QuotedMessage> {
     let (author, said) = (text(event, "sender")?, words(&event["content"], me));

@@ -182,7 +182,7 @@ impl Listener<'_> {
             Some("m.room.member" | "m.room.encryption") => session.rooms.forget(room).await,
             Some("m.room.encrypted") if known(session, room).await?.is_none() => {}
             Some("m.room.encrypted") => match session.unseal(room, &event).await? {
-                Opened::Read { event, proof } => return self.submit(session, room, &event, proof).await,
+                Opened::Read { event, proof } => return self.submit_opened(session, room, &event, proof).await,
                 Opened::Unreadable { why } => {
                     return Ok(undecrypted::keep(session, room, event, &why, self.matrix.clock.now()).await?);
                 }
@@ -197,6 +197,17 @@ impl Listener<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What was sealed, as far as it may have been.
+    async fn submit_opened(
+        &self,
+        session: &Session,
+        id: &RoomId,
+        event: &Value,
+        proof: SenderProof,
+    ) -> Result<(), SyncError> {
+        if convert::may_be_sealed(event) { self.submit(session, id, event, proof).await } else { Ok(()) }
     }
 
     /// What can be read, to the intake.
@@ -218,7 +229,7 @@ impl Listener<'_> {
     async fn try_again(&self, session: &Session) -> Result<(), SyncError> {
         for waiting in undecrypted::all(session).await? {
             if let Opened::Read { event, proof } = session.unseal(&waiting.room, &waiting.event).await? {
-                self.submit(session, &waiting.room, &event, proof).await?;
+                self.submit_opened(session, &waiting.room, &event, proof).await?;
                 undecrypted::forget(session, &waiting).await?;
             }
         }

@@ -152,6 +152,18 @@ pub enum ForgetTarget {
 }
 
 impl Command {
+    /// Does it choose for all who talk here, whoever says it: which model reads and is paid, who Hob is, what is in sight? That is
+    /// the household's. What a guest sees alone is theirs to begin anew.
+    pub(super) fn is_for_household(&self, is_private: bool) -> bool {
+        match self {
+            Self::Model(chosen) | Self::Persona(chosen) => chosen.is_some(),
+            Self::Voice(chosen) => chosen.is_some(),
+            Self::Auto | Self::Mode(_) | Self::Pause(PauseScope::Here) => true,
+            Self::New | Self::Reset | Self::Clean => !is_private,
+            _ => false,
+        }
+    }
+
     /// How far it reaches, if it is one that pauses or resumes.
     pub(super) fn channels(&self) -> Option<PauseScope> {
         match self {

@@ -210,6 +210,9 @@ pub(super) async fn carry_out(
     caller: &Caller<'_>,
     command: Command,
 ) -> Result<CommandOutcome, StoreError> {
+    if caller.principal.role < Role::User && command.is_for_household(caller.place.is_private()) {
+        return Ok(texts::NOT_FOR_GUESTS.to_owned().into());
+    }
     if let Command::Forget(what) = &command {
         return memory::forget(tx, &memory::MemoryView::of(context, caller), what).await;
     }
@@ -248,10 +251,6 @@ async fn answer(
             Ok(texts::NEW.to_owned())
         }
         Command::Reset => reset(tx, context, caller).await,
-        // What others here have read is not a guest's to take out of their sight.
-        Command::Clean if caller.principal.role < Role::User && !caller.place.is_private() => {
-            Ok(texts::CLEAN_NOT_FOR_GUESTS.to_owned())
-        }
         Command::Clean => clean::answer(tx, caller.session.id, context.now).await,
         // Where nothing runs, it goes through the lane (`intake.rs`).
         Command::Compact => Ok(texts::COMPACTING_NEXT.to_owned()),

@@ -53,7 +53,6 @@ pub(super) async fn pause(tx: &mut Tx, order: &PauseRequest<'_>, channels: Pause
             tracing::warn!(%by, "house.paused");
             Ok(texts::PAUSED_ALL.to_owned())
         }
-        PauseScope::Here if order.principal.role < Role::User => Ok(texts::NOT_FOR_GUESTS.to_owned()),
         PauseScope::Here => {
             if let Some(standstill) = active_pause(tx, order.session.id).await? {
                 return Ok(texts::stands_still(&standstill));

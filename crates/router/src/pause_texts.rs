@@ -24,8 +24,6 @@ pub(super) const NOTHING_PAUSED: &str = "Nothing is paused here.";
 /// `/pause all` or `/resume all`, by somebody who may not.
 pub(super) const OWNERS_ONLY: &str = "Only an owner can pause or resume everything. /pause and /resume alone are for this \
      conversation.";
-/// `/pause`, by a guest.
-pub(super) const NOT_FOR_GUESTS: &str = "Guests cannot pause a conversation. /stop ends what I do for you.";
 /// An answer to a question for approval, by somebody who may not.
 pub(super) const NOT_YOURS_TO_APPROVE: &str =
     "Only who asked for that, or an owner, can approve or deny it. Nothing has changed.";

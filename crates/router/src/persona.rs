@@ -2,7 +2,6 @@
 
 use crate::command_handlers::Caller;
 use hob_agent::persona::Personas;
-use hob_core::domain::principal::Role;
 use hob_core::policy::persona::ResolvedPersona;
 use hob_store::Tx;
 use hob_store::error::StoreError;
@@ -23,9 +22,6 @@ pub(super) async fn answer(
     let Some(name) = name else {
         return Ok(listed(&resolved, &known));
     };
-    if caller.principal.role < Role::User {
-        return Ok("Guests cannot choose who I am: somebody of the household can.".to_owned());
-    }
     if name == DEFAULT {
         sessions::set_persona(tx, caller.session.id, None).await?;
         let session = Session { persona: None, ..caller.session.clone() };

@@ -84,8 +84,8 @@ pub const RESET: &str = "A new conversation: what was said here before is out of
      stays remembered.";
 /// `/clean`, and something runs.
 pub(crate) const CLEAN_LATER: &str = "I am at work here, with all that I have read. /stop ends that; say /clean then.";
-/// `/clean`, by a guest in a group.
-pub(crate) const CLEAN_NOT_FOR_GUESTS: &str = "Guests cannot say that in a group: somebody of the household can.";
+/// What chooses for all who talk in a conversation, by a guest.
+pub(crate) const NOT_FOR_GUESTS: &str = "Guests cannot choose that: somebody of the household can.";
 /// `/clean`: so many messages of Hob's, results, messages that people handed on, summaries and notes were left out.
 pub fn cleaned(counts: [usize; 5]) -> String {
     let names = [

@@ -2,7 +2,6 @@
 
 use crate::command_handlers::Caller;
 use hob_core::domain::choices::VoiceMode;
-use hob_core::domain::principal::Role;
 use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::sessions;
@@ -10,8 +9,6 @@ use hob_store::sessions;
 /// Where nobody can.
 pub(super) const NONE: &str = "I have no voice. Whoever owns me can give me one: [speech] in config.toml, with a server or a program \
      that speaks (docs/files.md).";
-/// What guests are told.
-const NOT_FOR_GUESTS: &str = "Guests cannot choose that: somebody of the household can.";
 
 /// The answer to `/voice`, with a mode or without.
 pub(super) async fn answer(tx: &mut Tx, caller: &Caller<'_>, mode: Option<VoiceMode>) -> Result<String, StoreError> {
@@ -20,9 +17,6 @@ pub(super) async fn answer(tx: &mut Tx, caller: &Caller<'_>, mode: Option<VoiceM
         let mode = chosen.as_deref().and_then(VoiceMode::parse).unwrap_or_default();
         return Ok(format!("{} /voice on, /voice off or /voice auto changes that.", shown(mode)));
     };
-    if caller.principal.role < Role::User {
-        return Ok(NOT_FOR_GUESTS.to_owned());
-    }
     let stored = (mode != VoiceMode::Auto).then(|| mode.as_str());
     sessions::set_voice(tx, caller.session.id, stored).await?;
     Ok(shown(mode).to_owned())

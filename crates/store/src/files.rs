@@ -13,7 +13,7 @@ use hob_core::domain::origin::OriginSource;
 pub struct NewFile<'a> {
     /// What it is the file of.
     pub key: &'a str,
-    /// The conversation whose people may read it.
+    /// The conversation that it is of.
     pub session: SessionId,
     /// Whose run or message brought it.
     pub user: UserId,
@@ -34,7 +34,7 @@ pub struct NewFile<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
     pub id: FileId,
-    /// The conversation whose people may read it.
+    /// The conversation that it is of.
     pub session: SessionId,
     pub name: String,
     /// What it is, by its content.
@@ -80,6 +80,35 @@ pub async fn find(tx: &mut Tx, id: FileId) -> Result<Option<FileRecord>, StoreEr
         r#"SELECT id AS "id!: FileId", session_id AS "session!: SessionId", name, mime, bytes, hash, origin
            FROM files WHERE id = $1"#,
         id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found)
+}
+
+/// Who wants to be shown a file, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileReader {
+    pub session: SessionId,
+    pub user: UserId,
+    /// Nobody else is there.
+    pub private: bool,
+}
+
+/// A file of the conversation that this reader may be shown: what came with a message or went out there, all have seen; what was
+/// found for somebody is theirs.
+pub async fn find_shown_to(tx: &mut Tx, id: FileId, reader: FileReader) -> Result<Option<FileRecord>, StoreError> {
+    let FileReader { session, user, private } = reader;
+    let found = sqlx::query_as!(
+        FileRecord,
+        r#"SELECT id AS "id!: FileId", session_id AS "session!: SessionId", name, mime, bytes, hash, origin
+           FROM files WHERE id = $1 AND session_id = $2
+             AND ($3 OR user_id = $4 OR inbound_id IS NOT NULL
+                  OR EXISTS (SELECT 1 FROM outbox o WHERE o.file_id = files.id))"#,
+        id,
+        session,
+        private,
+        user
     )
     .fetch_optional(&mut *tx)
     .await?;

@@ -89,7 +89,7 @@ impl Tool for KeepFile {
 
     async fn call(&self, invocation: Invocation) -> ToolResult {
         let Arguments { id, folder } = parse(&self.spec, invocation.arguments.clone())?;
-        let (record, source) = self.records.find(invocation.place, FileId(id)).await?;
+        let (record, source) = self.records.find(&invocation, FileId(id)).await?;
         let name = file_name(&record.name, id);
         carry_out(&self.room, &invocation, FileOperation::Keep(KeepRequest { source, folder, name })).await
     }

@@ -58,7 +58,7 @@ impl ReadFile {
         id: FileId,
         wanted: ReadRequest,
     ) -> Result<Outcome, FileAccessError> {
-        let (record, path) = self.records.find(invocation.place, id).await?;
+        let (record, path) = self.records.find(invocation, id).await?;
         let (name, page) = (record.name.clone(), wanted.page.clone());
         let told = blocking(move |stop| {
             let opened = std::fs::File::open(&path);

@@ -12,7 +12,7 @@ use hob_core::domain::origin::OriginSource;
 use hob_core::policy::memory::SpeakingPlace;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
-use hob_store::files::{self, FileRecord, NewFile};
+use hob_store::files::{self, FileReader, FileRecord, NewFile};
 use hob_store::{Store, Tx};
 
 /// The most characters of a file's name.
@@ -52,13 +52,15 @@ pub fn scope_at(place: SpeakingPlace, user: hob_core::domain::ids::UserId) -> Sc
 }
 
 impl FileRecords {
-    /// The record with this id, if it is of this conversation, and where its content lies.
+    /// The record with this id, if whoever calls may be shown it in this conversation, and where its content lies.
     ///
     /// # Errors
-    /// When there is none; whether another conversation has one is theirs alone to know.
-    pub async fn find(&self, place: SpeakingPlace, id: FileId) -> Result<(FileRecord, PathBuf), FileAccessError> {
-        let found = self.store.read(async |tx| files::find(tx, id).await).await.map_err(|error| failed(&error))?;
-        let record = found.filter(|record| record.session == place.session);
+    /// When there is none; whether another conversation, or somebody else, has one is theirs alone to know.
+    pub async fn find(&self, call: &Invocation, id: FileId) -> Result<(FileRecord, PathBuf), FileAccessError> {
+        let SpeakingPlace { session, private } = call.place;
+        let reader = FileReader { session, user: call.principal.user, private };
+        let found = self.store.read(async |tx| files::find_shown_to(tx, id, reader).await).await;
+        let record = found.map_err(|error| failed(&error))?;
         let record =
             record.ok_or_else(|| FileAccessError::Content(format!("There is no file {id} in this conversation.")))?;
         let path = self.contents.path(&record.hash);

@@ -54,7 +54,7 @@ impl SendFile {
     /// The record of what is to be sent: of a file in the workspace, as it is now.
     async fn record(&self, invocation: &Invocation, arguments: &Arguments) -> Result<FileId, FileAccessError> {
         let path = match (&arguments.path, arguments.id) {
-            (None, Some(id)) => return Ok(self.records.find(invocation.place, FileId(id)).await?.0.id),
+            (None, Some(id)) => return Ok(self.records.find(invocation, FileId(id)).await?.0.id),
             (Some(path), None) => path.clone(),
             _ => return Err(FileAccessError::Content("Give either a path or an id.".to_owned())),
         };
