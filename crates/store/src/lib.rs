@@ -79,6 +79,7 @@ pub mod web_access;
 pub mod web_chat;
 pub mod web_compat;
 pub mod web_push;
+pub mod work_dir;
 pub mod writer;
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ async fn skills(
         }
         let done = Bundle::of_folder(&folder.path)
             .map_err(anyhow::Error::from)
-            .and_then(|bundle| Ok(install::install(&bundle, &library.places().installed, &shelf)?));
+            .and_then(|bundle| Ok(install::install(&bundle, &library.places().installed, &shelf, SystemClock.now())?));
         match done {
             Ok(found) => {
                 library.reload();
