@@ -138,7 +138,7 @@ async fn add(from: &str, library: &Library, now: Timestamp) -> anyhow::Result<St
         on_this_machine(&PathBuf::from(from))?
     };
     let places = library.places();
-    let found = install::install(&bundle, &places.installed, &LoadedSkills::load(places))?;
+    let found = install::install(&bundle, &places.installed, &LoadedSkills::load(places), now)?;
     library.reload();
     let name = found.skill.name.clone();
     library.record(&name, RecordChange::Installed(from.to_owned()), now).await?;

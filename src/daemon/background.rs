@@ -1,6 +1,7 @@
 //! What goes on beside the runs from the start to the stop: receiving, heartbeats, rounds, sweeping.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,10 +23,11 @@ use hob_router::delivery::Delivery;
 use hob_router::heartbeat::Heartbeat;
 use hob_router::intake::Router;
 use hob_router::lanes::Lanes;
+use hob_skill::loaded_skills::SkillFolders;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::upkeep::latest_message;
-use hob_store::{Store, Tx, open_runs, overheard, pairings};
+use hob_store::{Store, Tx, open_runs, overheard, pairings, work_dir};
 use hob_tools::changes::Drafts;
 use hob_tools::changes::sweep::SweepReport;
 use hob_tools::results::ResultStore;
@@ -103,11 +105,25 @@ pub(super) fn start_cleanup_tasks(
     roots: &ProcessServices,
     memory: &Memory,
 ) {
+    sweep_work_dirs(shutdown, blueprint);
     sweep(shutdown, &memory.store, blueprint);
     sweep_files(shutdown, &memory.store, &roots.contents, blueprint);
     sweep_drafts(shutdown, &memory.store, &roots.drafts, blueprint);
     sweep_talk(shutdown, &memory.store, blueprint);
     forget_old_memories(shutdown, memory, blueprint);
+}
+
+/// A Hob that was killed has left what it was making: a copy of the database, in the clear, half a skill, or what it tried.
+fn sweep_work_dirs(shutdown: &ShutdownStages, blueprint: &Blueprint) {
+    let (data_dir, config) = (&blueprint.data_dir, &blueprint.config);
+    let places: [(PathBuf, &[&str]); 3] = [
+        (data_dir.clone(), &work_dir::IN_DATA),
+        (backups::folder(data_dir, config.backup.dir.as_ref()), &work_dir::IN_BACKUPS),
+        (SkillFolders::of(data_dir, Vec::new()).installed, &work_dir::IN_SKILLS),
+    ];
+    let now = blueprint.clock.now();
+    let sweep = move || places.iter().map(|(place, kinds)| work_dir::sweep(place, kinds, now)).sum::<usize>();
+    shutdown.channels.spawn_blocking(sweep);
 }
 
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.

@@ -17,10 +17,10 @@ use hob_config::edit;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::{Conditions, SystemPart, Trouble};
 use hob_core::domain::rng::Rng;
+use hob_store::backup::BackupError;
 use hob_store::backup::archives;
 use hob_store::backup::make::{self, BackupRequest, CreatedBackup};
 use hob_store::backup::seal::Recipients;
-use hob_store::backup::{BackupError, work_dir};
 
 /// The longest wait between two looks at the clock, which can jump.
 const LOOK_EVERY: Duration = Duration::from_secs(600);
@@ -56,7 +56,6 @@ pub(super) fn keep_up(shutdown: &ShutdownStages, blueprint: &Blueprint, current:
     if !blueprint.stays {
         return;
     }
-    sweep(shutdown, blueprint);
     let (data_dir, config_file) = (blueprint.data_dir.clone(), blueprint.config_file.clone());
     let (conditions, rng) = (blueprint.conditions.clone(), Arc::clone(&blueprint.rng));
     let plan = move |config: &BackupConfig| {
@@ -73,13 +72,6 @@ pub(super) fn keep_up(shutdown: &ShutdownStages, blueprint: &Blueprint, current:
     };
     let (clock, stop) = (Arc::clone(&blueprint.clock), shutdown.drain.clone());
     shutdown.keep("backups", make_all(plan, current, clock, stop));
-}
-
-/// A Hob that was killed in the midst of a backup has left a copy of the database, in the clear.
-fn sweep(shutdown: &ShutdownStages, blueprint: &Blueprint) {
-    let places = [blueprint.data_dir.clone(), folder(&blueprint.data_dir, blueprint.config.backup.dir.as_ref())];
-    let now = blueprint.clock.now();
-    shutdown.channels.spawn_blocking(move || places.iter().map(|place| work_dir::sweep(place, now)).sum::<usize>());
 }
 
 /// As the config that runs asks, at each time.

@@ -152,6 +152,7 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
             (Tool::Schedule, arguments(&Reminder { action: "create", when, task })?)
         }
         Intent::Remind { when: None, .. } => return Ok(Answer::Say(words.when())),
+        Intent::Forget(what) => return Ok(Answer::Say(words.forget(&what))),
         Intent::Time => (Tool::CurrentTime, arguments(&NoArguments {})?),
         Intent::Help => return Ok(Answer::Say(words.help())),
         Intent::Greeting => return Ok(Answer::Say(words.greeting())),

@@ -212,7 +212,7 @@ pub fn parse(text: &str) -> Option<Command> {
     if let Some(asked) = PromptRequest::parse(text.trim()) {
         return Some(Command::Prompt(asked));
     }
-    let mut words = text.trim().strip_prefix('/')?.split_whitespace();
+    let mut words = text.trim().trim_end_matches(['!', '.']).strip_prefix('/')?.split_whitespace();
     let name = words.next().unwrap_or_default().to_lowercase();
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return None;
@@ -221,8 +221,8 @@ pub fn parse(text: &str) -> Option<Command> {
     Some(match (name.as_str(), rest.as_slice()) {
         ("help" | "start", []) => Command::Help,
         ("status", []) => Command::Status,
-        ("stop", []) => Command::Stop { at_once: false },
-        ("stop", ["now"]) => Command::Stop { at_once: true },
+        // Who says it with other words behind it, in whatever language, means it.
+        ("stop", rest) => Command::Stop { at_once: matches!(rest, [word] if word.eq_ignore_ascii_case("now")) },
         ("new", []) => Command::New,
         ("reset", []) => Command::Reset,
         ("clean", []) => Command::Clean,
@@ -439,7 +439,10 @@ mod tests {
             ("/queue drop 2", Some(Command::Drop(2))),
             ("/queue drop two", Some(Command::Unknown("/queue drop two".into()))),
             ("/queue mode steer", Some(Command::Mode(IntakeMode::Steer))),
-            ("/stop it now", Some(Command::Unknown("/stop it now".into()))),
+            ("/stop it now", Some(Command::Stop { at_once: false })),
+            ("/stop bitte", Some(Command::Stop { at_once: false })),
+            ("/stop Now", Some(Command::Stop { at_once: true })),
+            ("/stop!", Some(Command::Stop { at_once: false })),
             ("/pause", Some(Command::Pause(PauseScope::Here))),
             ("/pause all", Some(Command::Pause(PauseScope::Everywhere))),
             ("/pause now", Some(Command::Unknown("/pause now".into()))),

@@ -273,8 +273,13 @@ impl Inner {
         let Some(channel) = self.channels.channel(&sheet.destination.conversation) else { return };
         let piece = sheet.first_piece(channel.capabilities()).map(|piece| self.redacted(piece));
         let GrowingReply { destination, text, drawn, .. } = sheet;
+        let every = self.channels.config().stream.every;
         let Some(piece) = piece.filter(|piece| standing.is_none() || drawn.as_ref() != Some(piece)) else {
-            room.settle(run, |sheet| sheet.is_shown(&text));
+            // More of a reply whose first message is full changes nothing there: it is not looked at with each word.
+            room.settle(run, |sheet| {
+                sheet.is_shown(&text);
+                sheet.from = Some(Instant::now() + every);
+            });
             return;
         };
         let external_id = standing.as_ref().map(|draft| draft.external_id.clone());
@@ -291,7 +296,7 @@ impl Inner {
             Ok(_) => !posts,
             Err(_) => false,
         };
-        let (every, now) = (self.channels.config().stream.every, Instant::now());
+        let now = Instant::now();
         room.settle(run, |sheet| {
             let wait = match &said {
                 Ok(_) => every,

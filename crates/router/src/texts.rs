@@ -230,9 +230,18 @@ fn ordinal(number: i64) -> String {
     format!("{number}{suffix}")
 }
 
-/// A line that looks like a command.
+/// A line that looks like a command: what `/help` says of that command, or of the one that is written most like it.
 pub(super) fn unknown_command(text: &str) -> String {
-    format!("I don't know {text}. /help lists what I do know.")
+    let name = text.split_whitespace().next().unwrap_or(text).to_lowercase();
+    let lines = HELP.lines().skip(1);
+    let named = lines.flat_map(|line| {
+        line.split([' ', ',', ';']).filter(|word| word.starts_with('/')).map(move |word| (word, line))
+    });
+    let nearest = named.map(|(word, line)| (strsim::osa_distance(word, &name), line)).min_by_key(|(apart, _)| *apart);
+    match nearest.filter(|(apart, _)| *apart <= name.len() / 3) {
+        Some((_, line)) => format!("I don't know {text}. What I know is this:\n{line}"),
+        None => format!("I don't know {text}. /help lists what I do know."),
+    }
 }
 
 /// The model in use, or those among which each message chooses.

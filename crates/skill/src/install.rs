@@ -4,6 +4,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use crate::archive::{ArchiveError, Bundle};
 use crate::folder::{self, FolderError, SKILL_FILE, SkillFolder};
 use crate::format::{self, FormatError};
@@ -11,6 +13,7 @@ use crate::loaded_skills::LoadedSkills;
 use crate::report::{self, HiddenCharacter};
 use hob_store::contents::FREE_MIN;
 use hob_store::space;
+use hob_store::work_dir::{self, WorkDir};
 
 /// Why a skill was not installed.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +46,12 @@ pub enum InstallError {
 ///
 /// # Errors
 /// When it is none, its name is taken, or the disk refuses: then nothing is left of it.
-pub fn install(bundle: &Bundle, installed: &Path, shelf: &LoadedSkills) -> Result<SkillFolder, InstallError> {
+pub fn install(
+    bundle: &Bundle,
+    installed: &Path,
+    shelf: &LoadedSkills,
+    now: Timestamp,
+) -> Result<SkillFolder, InstallError> {
     let text = bundle.0.get(SKILL_FILE).ok_or(ArchiveError::NoSkill)?;
     let name = format::parse(&text.bytes, None)?.name;
     let place = installed.join(&name);
@@ -56,7 +64,8 @@ pub fn install(bundle: &Bundle, installed: &Path, shelf: &LoadedSkills) -> Resul
         return Err(InstallError::Room(installed.display().to_string()));
     }
     // A hidden folder is looked at by nobody, and goes by itself if this ends early.
-    let staged = tempfile::Builder::new().prefix(".new-").tempdir_in(installed).map_err(unwritable)?;
+    work_dir::sweep(installed, &work_dir::IN_SKILLS, now);
+    let staged = WorkDir::begin(work_dir::NEW, installed).map_err(unwritable)?;
     let folder = staged.path().join(&name);
     for (path, piece) in &bundle.0 {
         write(&folder.join(path), &piece.bytes, piece.executable).map_err(unwritable)?;
@@ -87,7 +96,7 @@ pub fn write(path: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
 /// Takes an installed skill's folder away. It is gone from its place at once.
 pub fn remove(place: &Path) -> io::Result<()> {
     let installed = place.parent().unwrap_or(Path::new("/"));
-    let grave = tempfile::Builder::new().prefix(".old-").tempdir_in(installed)?;
+    let grave = WorkDir::begin(work_dir::OLD, installed)?;
     std::fs::rename(place, grave.path().join("skill"))?;
     grave.close()
 }

@@ -6,7 +6,7 @@ use sqlx::{ConnectOptions, SqliteConnection};
 
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{MIGRATIONS, close, existing_file_options, in_snapshot};
+use crate::{close, existing_file_options, in_snapshot, inspect, schema};
 
 /// A connection that only reads. It takes no lock that the running Hob would notice.
 pub struct Reader {
@@ -24,13 +24,10 @@ impl Reader {
         }
         roll_back(path).await?;
         let mut connection = existing_file_options(path).read_only(true).connect().await?;
-        let begun = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')";
-        if !sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut connection).await? {
+        let Some(found) = schema(&mut connection).await? else {
             return Err(StoreError::Missing(path.display().to_string()));
-        }
-        let applied = "SELECT version FROM _sqlx_migrations ORDER BY version DESC LIMIT 1";
-        let found: i64 = sqlx::query_scalar(applied).fetch_optional(&mut connection).await?.unwrap_or(0);
-        let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+        };
+        let known = inspect::known();
         match found.cmp(&known) {
             std::cmp::Ordering::Less => Err(StoreError::Older { found, known }),
             std::cmp::Ordering::Equal => Ok(Self { connection }),

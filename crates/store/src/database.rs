@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use jiff::Timestamp;
-use sqlx::migrate::{Migrate, Migrator};
+use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::Mutex;
@@ -18,7 +18,7 @@ use crate::footprint::Footprint;
 use crate::readers::Readers;
 use crate::unit::UnitOfWork;
 use crate::writer::{Boundary, StepMode, StepOutcome, Writer, WriterMetrics};
-use crate::{snapshot, upkeep};
+use crate::{inspect, snapshot, upkeep};
 
 /// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -209,16 +209,27 @@ pub(crate) fn existing_file_options(path: &Path) -> SqliteConnectOptions {
 
 /// Applies the migrations that this file has not seen, after making sure that it is not from a newer Hob.
 pub(crate) async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
-    let table = "_sqlx_migrations";
-    connection.ensure_migrations_table(table).await.map_err(StoreError::from_migrate)?;
-    let applied = connection.list_applied_migrations(table).await.map_err(StoreError::from_migrate)?;
-    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
-    let found = applied.iter().map(|migration| migration.version).max().unwrap_or(0);
-    if found > known {
-        return Err(StoreError::Newer { found, known });
+    let known = inspect::known();
+    let found = schema(connection).await?;
+    if let Some(found) = found {
+        if found > known {
+            return Err(StoreError::Newer { found, known });
+        }
+        snapshot::before_migration(connection, path, found).await?;
     }
-    snapshot::before_migration(connection, path).await?;
-    MIGRATIONS.run(connection).await.map_err(StoreError::from_migrate)
+    // All of them or none: whoever looks at a file that was cut off finds the schema of before.
+    let mut whole = connection.begin().await?;
+    MIGRATIONS.run(&mut *whole).await.map_err(StoreError::from_migrate)?;
+    Ok(whole.commit().await?)
+}
+
+/// The schema of a database; none: nothing was ever stored in it.
+pub(crate) async fn schema(connection: &mut SqliteConnection) -> Result<Option<i64>, StoreError> {
+    let begun = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')";
+    if !sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut *connection).await? {
+        return Ok(None);
+    }
+    Ok(sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations").fetch_one(connection).await?)
 }
 
 /// The full-text indexes.

@@ -39,7 +39,7 @@ pub fn known() -> i64 {
 /// When there is no database, or it cannot be read.
 pub async fn schema(path: &Path) -> Result<i64, StoreError> {
     let mut connection = open(path).await?;
-    let schema = newest(&mut connection).await;
+    let schema = crate::schema(&mut connection).await.map(Option::unwrap_or_default);
     connection.close().await?;
     schema
 }
@@ -73,13 +73,8 @@ async fn open(path: &Path) -> Result<SqliteConnection, StoreError> {
     Ok(options(path).create_if_missing(false).read_only(true).connect().await?)
 }
 
-async fn newest(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
-    let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
-    Ok(sqlx::query_scalar(newest).fetch_one(connection).await?)
-}
-
 async fn look(connection: &mut SqliteConnection, thorough: bool) -> Result<(i64, Vec<String>, usize), StoreError> {
-    let schema = newest(&mut *connection).await?;
+    let schema = crate::schema(&mut *connection).await?.unwrap_or(0);
     let check = if thorough { "PRAGMA integrity_check(5)" } else { "PRAGMA quick_check(5)" };
     let mut complaints: Vec<String> = sqlx::query_scalar(check).fetch_all(&mut *connection).await?;
     complaints.retain(|complaint| complaint != "ok");

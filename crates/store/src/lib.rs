@@ -82,7 +82,10 @@ pub mod web_access;
 pub mod web_chat;
 pub mod web_compat;
 pub mod web_push;
+pub mod work_dir;
 pub mod writer;
 
-pub(crate) use database::{BUSY_TIMEOUT, MIGRATIONS, PAGE_BYTES, close, existing_file_options, in_snapshot, options};
+pub(crate) use database::{
+    BUSY_TIMEOUT, MIGRATIONS, PAGE_BYTES, close, existing_file_options, in_snapshot, options, schema,
+};
 pub use database::{SchedulingMode, Store, Tx, millis};

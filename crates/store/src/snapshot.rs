@@ -13,13 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::StoreError;
 use crate::upkeep::page_layout;
-use crate::{MIGRATIONS, space};
+use crate::{inspect, schema, space};
 
 /// The folder in the data directory for the copies from before migrations.
 const BEFORE_MIGRATIONS: &str = "snapshots";
 const KEPT: usize = 3;
-/// The newest migration of a database.
-const NEWEST: &str = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
 
 /// What a copy is found to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,11 +73,14 @@ async fn check_until(copy: &Path, stop: &CancellationToken) -> Result<SnapshotCh
 ///
 /// # Errors
 /// When it cannot be made: without it no migration is begun.
-pub(super) async fn before_migration(connection: &mut SqliteConnection, database: &Path) -> Result<(), StoreError> {
-    let schema: i64 = sqlx::query_scalar(NEWEST).fetch_one(&mut *connection).await?;
-    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+pub(super) async fn before_migration(
+    connection: &mut SqliteConnection,
+    database: &Path,
+    schema: i64,
+) -> Result<(), StoreError> {
+    let known = inspect::known();
     let Some(folder) = database.parent().map(|dir| dir.join(BEFORE_MIGRATIONS)) else { return Ok(()) };
-    if schema == 0 || schema >= known {
+    if schema >= known {
         return Ok(());
     }
     let write = |error: std::io::Error| StoreError::Snapshot(format!("{}: {error}", folder.display()));
@@ -147,8 +148,7 @@ async fn check_snapshot(connection: &mut SqliteConnection) -> Result<SnapshotChe
     if sqlx::query("PRAGMA foreign_key_check").fetch_optional(&mut *connection).await?.is_some() {
         return Err(StoreError::Damaged("a row refers to one that is not there".to_owned()));
     }
-    let schema: i64 = sqlx::query_scalar(NEWEST).fetch_one(&mut *connection).await?;
-    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let (schema, known) = (schema(connection).await?.unwrap_or(0), inspect::known());
     if schema > known {
         return Err(StoreError::Newer { found: schema, known });
     }

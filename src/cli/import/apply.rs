@@ -79,7 +79,7 @@ impl ExistingContent {
 
 /// Whose the memory becomes.
 pub(super) enum MemoryOwner {
-    House,
+    TestHob,
     Person(String),
     /// There is nothing to remember.
     Nobody,
@@ -94,7 +94,7 @@ pub(super) fn memory_owner(
 ) -> anyhow::Result<MemoryOwner> {
     match person {
         Some(name) => Ok(MemoryOwner::Person(name.to_owned())),
-        None if house => Ok(MemoryOwner::House),
+        None if house => Ok(MemoryOwner::TestHob),
         None if known.new_memories(plan) == 0 => Ok(MemoryOwner::Nobody),
         None => {
             let names = if known.people.is_empty() { String::new() } else { format!(" ({})", known.people.join(", ")) };
@@ -175,7 +175,7 @@ async fn skills(
         }
         let done = Bundle::of_folder(&folder.path)
             .map_err(anyhow::Error::from)
-            .and_then(|bundle| Ok(install::install(&bundle, &library.places().installed, &shelf)?));
+            .and_then(|bundle| Ok(install::install(&bundle, &library.places().installed, &shelf, SystemClock.now())?));
         match done {
             Ok(found) => {
                 library.reload();
@@ -204,13 +204,13 @@ async fn remember(
     let ImportTarget { whose, tell } = target;
     let scope = match whose {
         MemoryOwner::Nobody => return Ok(0),
-        MemoryOwner::House => Scope::House,
+        MemoryOwner::TestHob => Scope::TestHob,
         MemoryOwner::Person(name) => person_named(&mut Reader::open(database).await?, &name).await?,
     };
     let new = plan.memories.iter().filter(|entry| !known.memories.contains(&entry.text));
     let lines = (1_u64..).zip(new).map(|(number, entry)| {
         let line = TransferLine::Memory(MemoryLine {
-            scope: ScopeRef::House,
+            scope: ScopeRef::TestHob,
             episode: number,
             speaker: plan.program.name().to_owned(),
             said_by: None,

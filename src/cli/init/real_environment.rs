@@ -55,6 +55,7 @@ use hob_store::bystander_reader::Reader;
 use hob_store::bystander_writer::BystanderWriter;
 use hob_store::error::StoreError;
 use hob_store::run_list::RunListEntry;
+use hob_store::work_dir::{self, WorkDir};
 use hob_store::{Tx, outbox};
 use hob_web::access::PageRole;
 
@@ -175,7 +176,7 @@ impl SetupEnvironment for RealEnvironment {
 
     fn turn(&mut self, draft: &ConfigDraft) -> Result<Result<TrialTurn, SetupTrouble>, SetupError> {
         // Thrown away at the end, so that the household's memory does not begin with a test.
-        let place = tempfile::Builder::new().prefix("setup-").tempdir_in(draft.data_dir()?);
+        let place = WorkDir::begin(work_dir::SETUP, &draft.data_dir()?);
         let place = place.context("no place for the trial")?;
         let turned = self.work(Box::pin(turn(draft, place.path())))?;
         Ok(turned.map_err(|error| SetupTrouble { why: format!("{error:#}"), of_key: false }))

@@ -3,9 +3,9 @@
 //! Never: a file that is half written, or a secret that somebody else may read.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -19,8 +19,8 @@ use hob_config::edit::{self, EditError};
 use hob_config::environment::Environment;
 use hob_config::load::{self, LoadedConfig};
 use hob_config::problem::Problems;
-use hob_config::writer::Writer;
 use hob_config::writer::snapshot::FileSnapshot;
+use hob_config::writer::{Writer, commit};
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::secret::Secret;
 
@@ -119,12 +119,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     };
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".hob-").tempfile_in(folder)?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&target).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    commit::sweep(&target)?;
+    commit::put(&target, text.as_bytes(), &mut |_| {})
 }
 
 /// How far the setup has come, beyond what the config says.
@@ -170,6 +166,8 @@ impl SetupProgress {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn mode(path: &Path) -> u32 {
@@ -187,6 +185,25 @@ mod tests {
         let kept = draft.keep("key", &Secret::new("sk-1".to_owned())).unwrap();
         assert_eq!((mode(&kept), mode(kept.parent().unwrap())), (0o600, 0o700));
         assert_eq!(fs::read_to_string(kept).unwrap(), "sk-1\n");
+    }
+
+    #[test]
+    fn a_secret_that_a_killed_setup_was_writing_goes_with_the_next_attempt() {
+        let dir = tempfile::tempdir().unwrap();
+        let draft = ConfigDraft::new(&dir.path().join("config.toml"), "", &Environment::default()).unwrap();
+        let secrets = dir.path().join(SECRETS);
+        // A process that is killed leaves what it has written so far.
+        fs::create_dir(&secrets).unwrap();
+        let mut names = Vec::new();
+        commit::put(&secrets.join("key"), b"sk-1", &mut |_| {
+            let entries = fs::read_dir(&secrets).unwrap().map(|entry| entry.unwrap().file_name());
+            names.extend(entries.filter(|name| name != "key"));
+        })
+        .unwrap();
+        fs::write(secrets.join(&names[0]), "sk-").unwrap();
+        draft.keep("key", &Secret::new("sk-1".to_owned())).unwrap();
+        let left: Vec<_> = fs::read_dir(&secrets).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["key"]);
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(super) enum Intent {
         when: Option<String>,
         what: String,
     },
+    /// These words are to be forgotten, which only a command does.
+    Forget(String),
     Time,
     Help,
     Greeting,
@@ -97,6 +99,15 @@ const REMEMBER: &[(&str, Language)] = &[
     ("vergiss nicht, dass", De),
     ("vergiss nicht dass", De),
     ("vergiss nicht", De),
+];
+
+const FORGET: &[(&str, Language)] = &[
+    ("forget that", En),
+    ("forget about", En),
+    ("forget", En),
+    ("vergiss, dass", De),
+    ("vergiss dass", De),
+    ("vergiss", De),
 ];
 
 const RECALL: &[(&str, Scope, Language)] = &[
@@ -313,7 +324,12 @@ fn parse_command(said: &str) -> Option<(Intent, Language)> {
         let (sentence, language) = found?;
         Some((Intent::Remember(fact::read(sentence)?), language))
     };
-    recall.or_else(remember)
+    recall.or_else(remember).or_else(|| {
+        let keeps = REMEMBER.iter().any(|(phrase, _)| after(said, phrase).is_some());
+        let found = FORGET.iter().find_map(|(phrase, language)| Some((after(said, phrase)?, *language)));
+        let (what, language) = found.filter(|(what, _)| !what.is_empty() && !keeps)?;
+        Some((Intent::Forget(what.to_owned()), language))
+    })
 }
 
 /// What is asked about, without its article; a person's own facts are in words of their own (`my …`).

@@ -97,6 +97,14 @@ impl Phrases {
         )
     }
 
+    /// Words that are to be forgotten.
+    pub(super) fn forget(self, what: &str) -> String {
+        self.pick(
+            &format!("Nothing is forgotten yet. /forget {what} shows what that could be."),
+            &format!("Noch ist nichts vergessen. /forget {what} zeigt, was das sein kann."),
+        )
+    }
+
     /// A reminder that is due.
     pub(super) fn reminder(self, what: &str) -> String {
         format!("Reminder: {what}")

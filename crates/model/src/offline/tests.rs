@@ -164,6 +164,8 @@ fn courtesies_and_reminders_are_answered() {
         "Danke.",
         " \n",
         "remind me to stretch",
+        "please forget that Eve lives in Bergen.",
+        "Vergiss die PIN",
         "[Schedule 3, once. Due today at 9:00.]\nRemind me: stretch",
     ];
     insta::assert_snapshot!(said(&sentences), @r#"
@@ -179,6 +181,10 @@ fn courtesies_and_reminders_are_answered() {
     Your message is empty. Say "help" to see what I can do.
     > remind me to stretch
     When? Say it like: remind me in 20 minutes to stretch.
+    > please forget that Eve lives in Bergen.
+    Nothing is forgotten yet. /forget Eve lives in Bergen shows what that could be.
+    > Vergiss die PIN
+    Noch ist nichts vergessen. /forget die PIN zeigt, was das sein kann.
     > [Schedule 3, once. Due today at 9:00.]\nRemind me: stretch
     Reminder: stretch
     "#);

@@ -34,6 +34,8 @@ struct Chat {
     drafts: VecDeque<Result<(), DeliveryError>>,
     /// Messages wait for it.
     held: Option<Arc<Notify>>,
+    /// So often somebody asked what can be shown, as everybody does who renders something.
+    asked: usize,
 }
 
 pub(crate) struct FakePlatform(Mutex<Chat>);
@@ -61,6 +63,11 @@ impl Chat {
 impl Channel for FakePlatform {
     fn address(&self) -> (ChannelKind, &str) {
         (ChannelKind::Telegram, "default")
+    }
+
+    fn capabilities(&self) -> &'static Capabilities {
+        self.chat().asked += 1;
+        Capabilities::of(ChannelKind::Telegram)
     }
 
     async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
@@ -141,6 +148,11 @@ impl PlatformHarness {
 
     pub(crate) fn calls(&self) -> Vec<PlatformCall> {
         self.platform.chat().calls.clone()
+    }
+
+    /// How often somebody asked what can be shown.
+    pub(crate) fn asked(&self) -> usize {
+        self.platform.chat().asked
     }
 
     /// What a person sees, from top to bottom.

@@ -276,6 +276,23 @@ async fn a_long_answer_grows_in_one_message_and_ends_exact() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_no_longer_fits_the_first_message_is_not_rendered_with_each_word() {
+    const WORDS: usize = 100;
+    let bench = Harness::new().await;
+    bench.write(&LONG.repeat(100));
+    pass(5_000).await;
+    let (drawn, before) = (bench.drawn(), bench.context.asked());
+    for _word in 0..WORDS {
+        bench.write("word ");
+        pass(100).await;
+    }
+    assert_eq!(bench.drawn(), drawn, "there is nothing new to show");
+    // Each word asks once by itself.
+    let asked = bench.context.asked() - before - WORDS;
+    assert!(asked < WORDS / 5, "{asked} times for {WORDS} words in ten seconds");
+}
+
+#[tokio::test(start_paused = true)]
 async fn where_streaming_is_off_replies_come_whole() {
     let off = BTreeSet::from([ChannelKind::Telegram]);
     for stream in [StreamSettings { on: false, ..settings() }, StreamSettings { off, ..settings() }] {

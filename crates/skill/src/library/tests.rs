@@ -3,6 +3,7 @@ use std::os::unix::fs::symlink;
 use super::*;
 use crate::archive::Bundle;
 use hob_store::SchedulingMode;
+use hob_store::work_dir::{self, WorkDir};
 
 struct Harness {
     home: tempfile::TempDir,
@@ -35,7 +36,7 @@ impl Harness {
     async fn install(&self, name: &str) {
         let bundle = Bundle::of_bytes(skill(name, "Boil.").as_bytes(), None).unwrap();
         let shelf = LoadedSkills::load(self.library.places());
-        install::install(&bundle, &self.library.places().installed, &shelf).unwrap();
+        install::install(&bundle, &self.library.places().installed, &shelf, NOW).unwrap();
         self.library.reload();
         self.library.record(name, RecordChange::Installed("here".to_owned()), NOW).await.unwrap();
     }
@@ -160,6 +161,23 @@ async fn k4_one_bad_skill_costs_itself_and_names_are_taken_once() {
     let not = harness.library.remove("research").await.unwrap_err().to_string();
     assert_eq!(not, "the skill research was not installed (from your folders): change it in its folder");
     assert!(harness.library.enable("summarise", false, NOW).await.unwrap_err().to_string().contains("comes with Hob"));
+}
+
+#[tokio::test]
+async fn k4_what_a_killed_installation_left_goes_with_the_next() {
+    let desk = Harness::new().await;
+    desk.install("tea").await;
+    let installed = desk.library.places().installed.clone();
+    // The kernel lets go of a dead process's locks, and of nothing else.
+    for left in [".new-1", ".old-1"] {
+        desk.write(&format!("skills/{left}/.lock"), "");
+        desk.write(&format!("skills/{left}/soup/SKILL.md"), &skill("soup", "Boil."));
+    }
+    let at_work = WorkDir::begin(work_dir::NEW, &installed).unwrap();
+    desk.install("cake").await;
+    let mut names: Vec<_> = std::fs::read_dir(&installed).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    assert_eq!(names, [at_work.path().to_path_buf(), installed.join("cake"), installed.join("tea")]);
 }
 
 #[tokio::test]

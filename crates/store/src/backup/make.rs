@@ -12,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 use crate::backup::archive::ArchiveWriter;
 use crate::backup::folder_contents::FolderContents;
 use crate::backup::seal::Recipients;
-use crate::backup::work_dir::{self, WorkDir};
 use crate::backup::{
     ArchiveEntry, BackupError, ByteCount, CONFIG, CONTENTS, DATABASE, FOLDERS, FORMAT, Manifest, archives, at, owner,
     space_check,
 };
 use crate::snapshot::{self, SnapshotCheck};
+use crate::work_dir::{self, WorkDir};
 
 /// What a backup is made of.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ pub async fn make(order: BackupRequest, stop: &CancellationToken) -> Result<Crea
 async fn made(order: BackupRequest, stop: &CancellationToken) -> Result<CreatedBackup, BackupError> {
     at(&order.to, fs::create_dir_all(&order.to))?;
     for place in [&order.to, &order.data_dir] {
-        work_dir::sweep(place, order.now);
+        work_dir::sweep(place, &work_dir::IN_BACKUPS, order.now);
     }
     let folder = |place: &Path| at(place, WorkDir::begin(work_dir::BACKUP, place));
     let work = folder(&order.to)?;

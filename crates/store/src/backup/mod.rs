@@ -12,7 +12,6 @@ pub(crate) mod owner;
 pub mod restore;
 pub mod seal;
 mod space_check;
-pub mod work_dir;
 
 #[cfg(test)]
 mod tests;

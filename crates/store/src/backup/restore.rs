@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::backup::archive::unpack;
 use crate::backup::seal::Identities;
-use crate::backup::work_dir::{self, WorkDir};
 use crate::backup::{
     BackupError, ByteCount, CONFIG, CONTENTS, CountingReader, DATABASE, FOLDERS, Manifest, at, mounts,
 };
 use crate::lock::DataLock;
 use crate::snapshot;
+use crate::work_dir::{self, WorkDir};
 
 /// Where the exchange takes place.
 const STAGE: &str = "restoring";

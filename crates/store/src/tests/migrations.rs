@@ -1,4 +1,5 @@
-//! A migration that is cut off leaves the schema of before, and is begun again at the next start.
+//! A migration that is cut off leaves the schema of before, and is begun again at the next start: whoever looks meanwhile
+//! finds that schema, or a database in which nothing was ever stored.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +8,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use sqlx::migrate::Migrator;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
+use crate::bystander_reader::Reader;
 use crate::database::migrate;
+use crate::error::StoreError;
 use crate::{MIGRATIONS, SchedulingMode, Store, options, snapshot};
 
 /// SQLite asks the test so often whether it may go on.
@@ -83,6 +86,12 @@ async fn n12_a_migration_cut_off_anywhere_is_begun_again() {
             let path = fresh(&number.to_string());
             let (cut, _) = cut_off(&path, at).await;
             cuts += i32::from(cut);
+            let looked = Reader::open(&path).await.map(drop);
+            match (looked, before) {
+                (Ok(()), _) | (Err(StoreError::Missing(_)), 0) => {}
+                (Err(StoreError::Older { found, .. }), 1..) if found == before => {}
+                (looked, _) => panic!("{before}, cut off at {at} of {asks}: {looked:?}"),
+            }
             Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
             let checked = snapshot::check(&path).await;
             assert_eq!(checked.unwrap().schema, newest, "{before}, cut off at {at} of {asks}");

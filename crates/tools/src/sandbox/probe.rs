@@ -10,11 +10,11 @@ use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::sandbox::spec::{CHANGED, EscapeTrial, Limits, Overlay, SandboxAccess, TrialReport};
 use crate::sandbox::{Namespaces, Sandbox, SandboxProfile, Strength, entry_arguments};
+use hob_store::work_dir::{self, WorkDir};
 
 /// How long one try may take.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ impl Sandbox {
 
 /// A secret, somebody who listens, and a folder for the trial to work in.
 struct ProbeFixture {
-    dir: TempDir,
+    dir: WorkDir,
     tcp: TcpListener,
     name: String,
     _local: (UnixListener, UnixListener, UnixDatagram),
@@ -66,7 +66,7 @@ struct ProbeFixture {
 
 impl ProbeFixture {
     fn make(data_dir: &Path) -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("trial-").tempdir_in(data_dir)?;
+        let dir = WorkDir::begin(work_dir::TRIAL, data_dir)?;
         fs::create_dir(dir.path().join("out"))?;
         for name in ["in", "root", "upper", "work"] {
             fs::create_dir(dir.path().join(name))?;

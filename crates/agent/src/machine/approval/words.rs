@@ -101,7 +101,7 @@ pub(crate) fn questions(name: &str, arguments: &str, concern: &CallConcern, besi
 pub(crate) fn of_several(text: &str, count: usize) -> Option<Decision> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     match said.as_str() {
-        "all" | "yes, all" | "yes to all" => Some(Decision::All),
+        "all" | "yes, all" | "yes to all" | "alle" | "ja, alle" => Some(Decision::All),
         _ if several::chosen_calls(text, count).is_some() => Some(Decision::Named),
         _ => decision(text).filter(|decision| *decision == Decision::Deny),
     }
@@ -222,20 +222,25 @@ pub(crate) fn expired(question: &Question) -> String {
     )
 }
 
-/// The decision in a person's words: `yes`, `no`, `no, because …`, `deny: …`. Anything less clear is none.
+/// The decision in a person's words: `yes`, `ja`, `no`, `nein danke`, `no, because …`, `deny: …`. Anything less clear is none.
 pub(crate) fn decision(text: &str) -> Option<Decision> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
-    match said.as_str() {
-        "yes" | "approve once" => Some(Decision::Approve),
-        "no" => Some(Decision::Deny),
+    // What is said out of politeness behind it changes nothing.
+    let plain = POLITE.iter().find_map(|word| said.strip_suffix(word).filter(|rest| rest.ends_with([' ', ','])));
+    match plain.unwrap_or(&said).trim_end_matches([' ', ',']) {
+        "yes" | "ja" | "approve once" => Some(Decision::Approve),
+        "no" | "nein" => Some(Decision::Deny),
         _ => reason(text).map(|_| Decision::Deny),
     }
 }
 
+/// What may follow a yes or a no.
+const POLITE: [&str; 4] = ["please", "bitte", "thanks", "danke"];
+
 /// The reason that a person gave with their no.
 pub(super) fn reason(text: &str) -> Option<&str> {
     let text = text.trim();
-    let word = ["deny", "no"].into_iter().find(|word| {
+    let word = ["deny", "no", "nein"].into_iter().find(|word| {
         let head = text.get(..word.len());
         head.is_some_and(|head| head.eq_ignore_ascii_case(word))
     })?;
@@ -267,6 +272,16 @@ mod tests {
             ("no, because it rains", Some(Decision::Deny), Some("because it rains")),
             ("no because it rains", Some(Decision::Deny), Some("because it rains")),
             ("NO: 3", Some(Decision::Deny), Some("3")),
+            ("ja", Some(Decision::Approve), None),
+            ("Ja, bitte!", Some(Decision::Approve), None),
+            ("yes please", Some(Decision::Approve), None),
+            ("Nein", Some(Decision::Deny), None),
+            ("nein danke", Some(Decision::Deny), None),
+            ("Nein, zu teuer", Some(Decision::Deny), Some("zu teuer")),
+            ("please", None, None),
+            ("yesplease", None, None),
+            ("ja, aber an Karl", None, None),
+            ("no wait", None, None),
             ("no milk today", None, None),
             ("nobody, I think", None, None),
             ("nobecause", None, None),

@@ -36,8 +36,16 @@ impl ReadContext<'_> {
     }
 }
 
-/// Puts a rule together.
-pub(super) fn join(mut parts: ScheduleParts, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
+/// Puts a rule together. An offset says when something is once, and nothing of what comes again and again.
+pub(super) fn join(parts: ScheduleParts, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
+    let has_offset = parts.offset.is_some();
+    match rule(parts, here)? {
+        Rule::Cron { .. } | Rule::Every { .. } if has_offset => Err(ReadError::Ambiguous),
+        rule => Ok(rule),
+    }
+}
+
+fn rule(mut parts: ScheduleParts, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
     parts.weekdays.sort_unstable();
     parts.weekdays.dedup();
     parts.times.sort_unstable();

@@ -1,6 +1,6 @@
 //! Words, and what they stand for.
 
-use jiff::civil::Time;
+use jiff::civil::{Date, Time};
 
 use crate::domain::lexicon;
 use crate::policy::schedule::Unit;
@@ -34,6 +34,14 @@ const GERMAN: &[(&str, &str)] = &[
     ("im", "of"),
     ("einer", "a"),
     ("einem", "a"),
+    ("ein", "a"),
+    ("eine", "a"),
+    ("halben", "half"),
+    ("übermorgen", "overmorrow"),
+    ("vormittag", "morning"),
+    ("nachmittag", "afternoon"),
+    ("abend", "evening"),
+    ("früh", "morning"),
     ("stunde", "hour"),
     ("stunden", "hours"),
     ("minuten", "minutes"),
@@ -59,7 +67,7 @@ const GERMAN: &[(&str, &str)] = &[
     ("mitternacht", "midnight"),
 ];
 
-/// The words of a text: small, without what only separates them, in English.
+/// The words of a text: small, without what only separates them, in English, with numbers as digits.
 pub(super) fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase().replace([',', ';'], " ");
     let plain = lower.split_whitespace().map(|word| word.trim_end_matches(['.', '!']));
@@ -73,9 +81,57 @@ pub(super) fn words(text: &str) -> Vec<String> {
             "p.m" => "pm",
             other => GERMAN.iter().find(|(german, _)| *german == other).map_or(other, |(_, english)| english),
         };
-        words.push(word.to_owned());
+        if word == "fortnight" {
+            words.pop_if(|last| last == "a");
+            words.extend(["2", "weeks"].map(str::to_owned));
+        } else if let Some(number) = lexicon::number(word) {
+            words.push(number.to_string());
+        } else if let Some(instant) = iso_instant(word) {
+            words.extend(instant);
+        } else {
+            words.push(word.to_owned());
+        }
     }
     words
+}
+
+/// `2026-12-24t18:00:00.000z` as the date, the time and the offset in it, as programs and models write them.
+fn iso_instant(word: &str) -> Option<Vec<String>> {
+    let (day, rest) = word.split_once('t').filter(|(day, _)| day.parse::<Date>().is_ok())?;
+    let (rest, offset) = match (rest.strip_suffix('z'), rest.find(['+', '-'])) {
+        (Some(rest), _) => (rest, Some("+00:00")),
+        (None, Some(at)) => (&rest[..at], Some(&rest[at..])),
+        (None, None) => (rest, None),
+    };
+    let time = rest.split_once('.').map_or(rest, |(whole, _)| whole);
+    Some([Some(day), Some(time), offset].into_iter().flatten().map(str::to_owned).collect())
+}
+
+/// A part of the day, in which the clock's twelve hours are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DayHalf {
+    Morning,
+    /// Afternoon or evening.
+    Later,
+}
+
+pub(super) fn day_half(word: &str) -> Option<DayHalf> {
+    match word {
+        "morning" => Some(DayHalf::Morning),
+        "afternoon" | "evening" => Some(DayHalf::Later),
+        _ => None,
+    }
+}
+
+impl DayHalf {
+    /// The time that `time` is in it; none: it is not in it, or can mean two things.
+    pub(super) fn time(self, time: Time) -> Option<Time> {
+        match (self, time.hour()) {
+            (Self::Morning, 0..=11) | (Self::Later, 13..) => Some(time),
+            (Self::Later, hour @ 1..=11) => Time::new(hour + 12, time.minute(), time.second(), 0).ok(),
+            _ => None,
+        }
+    }
 }
 
 /// The day of the week, from Sunday, and whether it is spoken of as many.

@@ -5,7 +5,7 @@ use jiff::tz::Offset;
 
 use crate::domain::lexicon::month;
 use crate::policy::schedule::Unit;
-use crate::policy::schedule::read::lexicon::{counted, day_of_month, ordinal, time, unit, weekday};
+use crate::policy::schedule::read::lexicon::{DayHalf, counted, day_half, day_of_month, ordinal, time, unit, weekday};
 use crate::policy::schedule::read::{ReadError, date};
 
 /// A day of the calendar, perhaps of each year.
@@ -41,6 +41,8 @@ pub(super) struct ScheduleParts {
     pub(super) from_today: Option<i64>,
     /// Times of day.
     pub(super) times: Vec<Time>,
+    /// The part of the day that they are in.
+    half: Option<DayHalf>,
     /// From hour to hour.
     pub(super) between: Option<(Time, Time)>,
     /// The first day of a period.
@@ -49,11 +51,18 @@ pub(super) struct ScheduleParts {
     pub(super) offset: Option<Offset>,
 }
 
+/// "The day after tomorrow", behind the day.
+const AFTER_TOMORROW: [&str; 2] = ["after", "tomorrow"];
+
 pub(super) fn take_apart(words: &[String]) -> Result<ScheduleParts, ReadError> {
     let mut reader = WordReader { words, at: 0, parts: ScheduleParts::default() };
     while let Some(word) = reader.peek() {
         reader.at += 1;
         reader.word(word)?;
+    }
+    if let Some(half) = reader.parts.half {
+        let times = reader.parts.times.iter().map(|time| half.time(*time).ok_or(ReadError::Ambiguous));
+        reader.parts.times = times.collect::<Result<_, _>>()?;
     }
     Ok(reader.parts)
 }
@@ -94,7 +103,9 @@ impl<'a> WordReader<'a> {
 
     fn word(&mut self, word: &'a str) -> Result<(), ReadError> {
         match word {
-            "on" | "the" | "of" | "and" | "o'clock" | "this" => Ok(()),
+            "on" | "the" | "of" | "and" | "o'clock" => Ok(()),
+            "this" if self.names_half_next() => self.today(0),
+            "this" => Ok(()),
             "every" | "each" => self.every(),
             "daily" => Self::set(&mut self.parts.every, (1, Unit::Days)),
             "hourly" => Self::set(&mut self.parts.every, (1, Unit::Hours)),
@@ -108,8 +119,21 @@ impl<'a> WordReader<'a> {
                 Some((day, false)) => self.day_of_week(day, false),
                 Some((_, true)) | None => Err(Self::unknown(word)),
             },
-            "today" => Self::set(&mut self.parts.from_today, 0),
-            "tomorrow" => Self::set(&mut self.parts.from_today, 1),
+            "today" => self.today(0),
+            "tomorrow" => self.today(1),
+            "overmorrow" => self.today(2),
+            "day"
+                if self
+                    .words
+                    .get(self.at..)
+                    .is_some_and(|rest| rest.starts_with(&AFTER_TOMORROW.map(str::to_owned))) =>
+            {
+                self.at += AFTER_TOMORROW.len();
+                self.today(2)
+            }
+            "tonight" => self.today(0).and_then(|()| Self::set(&mut self.parts.half, DayHalf::Later)),
+            // "at 8 in the evening"
+            "in" if self.peek() == Some("the") => Ok(()),
             "in" => self.ahead(),
             "at" => self.times(word),
             "between" => self.between("and"),
@@ -120,6 +144,9 @@ impl<'a> WordReader<'a> {
 
     /// A day, a date or a time that nothing leads in.
     fn thing(&mut self, word: &'a str) -> Result<(), ReadError> {
+        if let Some(half) = day_half(word) {
+            return Self::set(&mut self.parts.half, half);
+        }
         if let Some((day, many)) = weekday(word) {
             return self.day_of_week(day, many);
         }
@@ -139,6 +166,14 @@ impl<'a> WordReader<'a> {
         }
         self.at -= 1;
         self.times(word)
+    }
+
+    fn today(&mut self, days: i64) -> Result<(), ReadError> {
+        Self::set(&mut self.parts.from_today, days)
+    }
+
+    fn names_half_next(&self) -> bool {
+        self.peek().is_some_and(|word| day_half(word).is_some())
     }
 
     fn every(&mut self) -> Result<(), ReadError> {
@@ -164,6 +199,7 @@ impl<'a> WordReader<'a> {
                 self.yearly()
             }
             Some(word) if unit(word).is_some() => self.every_so_many(1),
+            Some(word) if day_half(word).is_some() => Self::set(&mut self.parts.every, (1, Unit::Days)),
             // What else there is each time, the next words say.
             Some(_) => Ok(()),
             None => Err(Self::unknown("every")),
@@ -270,6 +306,8 @@ impl<'a> WordReader<'a> {
     /// "2 hours and 30 minutes", "2h", "half an hour", "a week".
     fn ahead(&mut self) -> Result<(), ReadError> {
         loop {
+            let is_half = self.words.get(self.at + 1).is_some_and(|next| next == "half");
+            self.at += usize::from(is_half && self.peek() == Some("a"));
             if self.skip(&["half"]) {
                 self.skip(&["an", "a"]);
                 if !self.skip(&["hour"]) {
@@ -280,7 +318,7 @@ impl<'a> WordReader<'a> {
                 self.parts.ahead.push(counted);
             } else {
                 let count = self.take(|word| match word {
-                    "a" | "an" | "one" => Some(1),
+                    "a" | "an" => Some(1),
                     word => word.parse().ok(),
                 });
                 let unit = self.take(unit);

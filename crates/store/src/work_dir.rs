@@ -1,5 +1,5 @@
-//! A folder for what is being made or checked. It holds the whole database in the clear, so it goes in any case: with whoever
-//! made it, or, when that one was killed, by the next who looks.
+//! A folder for what is being made, checked or taken away. One may hold the whole database in the clear, so it goes in any case:
+//! with whoever made it, or, when that one was killed, by the next who looks.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,25 +10,41 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-/// What their names begin with.
-const PREFIXES: [&str; 2] = [BACKUP, VERIFY];
-pub(super) const BACKUP: &str = ".hob-backup-";
+/// For a backup.
+pub(crate) const BACKUP: &str = ".hob-backup-";
 /// For a look at an archive.
-pub(super) const VERIFY: &str = ".hob-verify-";
+pub(crate) const VERIFY: &str = ".hob-verify-";
+/// For what is about to take its place.
+pub const NEW: &str = ".new-";
+/// For what has lost its place.
+pub const OLD: &str = ".old-";
+/// For the question that a setup tries.
+pub const SETUP: &str = ".setup-";
+/// For the trial of the sandbox.
+pub const TRIAL: &str = ".trial-";
+/// What may lie among backups, in a folder that is not Hob's alone.
+pub const IN_BACKUPS: [&str; 2] = [BACKUP, VERIFY];
+/// What may lie in the data directory.
+pub const IN_DATA: [&str; 4] = [BACKUP, VERIFY, SETUP, TRIAL];
+/// What may lie among the installed skills.
+pub const IN_SKILLS: [&str; 2] = [NEW, OLD];
 /// In the folder: held by its owner, and let go of by the kernel however that one ends.
 const LOCK: &str = ".lock";
 /// One of which nobody can say whether it is in use is left alone for so long.
 const LEFT_ALONE: SignedDuration = SignedDuration::from_hours(24);
 
 /// Such a folder; it goes when this is dropped.
-pub(super) struct WorkDir {
+pub struct WorkDir {
     folder: TempDir,
     _lock: Option<File>,
 }
 
 impl WorkDir {
     /// A new one in `place`.
-    pub(super) fn begin(prefix: &str, place: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn begin(prefix: &str, place: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(place)?;
         let lock = match lock(folder.path()) {
             Ok(lock) => Some(lock),
@@ -41,8 +57,16 @@ impl WorkDir {
         Ok(Self { folder, _lock: lock })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Takes it away now.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn close(self) -> io::Result<()> {
+        self.folder.close()
     }
 }
 
@@ -67,19 +91,20 @@ enum WorkDirOwner {
     Unknown,
 }
 
-/// Takes away what those left who were killed; gives how many folders. What cannot be looked at is left.
-pub fn sweep(place: &Path, now: Timestamp) -> usize {
+/// Takes away what those left who were killed; gives how many folders. Their names begin with one of these. What cannot be looked
+/// at is left.
+pub fn sweep(place: &Path, prefixes: &[&str], now: Timestamp) -> usize {
     let entries = match fs::read_dir(place) {
         Ok(entries) => entries,
         Err(error) => {
-            tracing::debug!(place = %place.display(), %error, "what is left of backups cannot be looked for");
+            tracing::debug!(place = %place.display(), %error, "what was left there cannot be looked for");
             return 0;
         }
     };
     let mut gone = 0;
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let is_ours = PREFIXES.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
+        let is_ours = prefixes.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
@@ -90,10 +115,10 @@ pub fn sweep(place: &Path, now: Timestamp) -> usize {
         match fs::remove_dir_all(&folder) {
             Ok(()) => {
                 gone += 1;
-                tracing::info!(folder = %folder.display(), "backup.swept: it was left by a Hob that was killed");
+                tracing::info!(folder = %folder.display(), "work_dir.swept: it was left by a Hob that was killed");
             }
             Err(error) => {
-                tracing::warn!(folder = %folder.display(), %error, "a copy of the database was left there and cannot be deleted");
+                tracing::warn!(folder = %folder.display(), %error, "it was left by a Hob that was killed, and cannot be deleted");
             }
         }
     }
@@ -159,13 +184,13 @@ mod tests {
         }
         let written = fs::metadata(place.path().join("photos")).unwrap().modified().unwrap();
         let now = Timestamp::try_from(written).unwrap();
-        assert_eq!(sweep(place.path(), now), 2);
+        assert_eq!(sweep(place.path(), &IN_BACKUPS, now), 2);
         assert!(at_work.path().exists() && place.path().join("photos/hob.db").exists());
         assert!(place.path().join(".hob-backup-unlocked").exists(), "another Hob may be at work there");
-        assert_eq!(sweep(place.path(), now + SignedDuration::from_hours(25)), 1);
+        assert_eq!(sweep(place.path(), &IN_BACKUPS, now + SignedDuration::from_hours(25)), 1);
         let path = at_work.path().to_path_buf();
         drop(at_work);
         assert!(!path.exists());
-        assert_eq!(sweep(&place.path().join("none"), now), 0);
+        assert_eq!(sweep(&place.path().join("none"), &IN_BACKUPS, now), 0);
     }
 }
