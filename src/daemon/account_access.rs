@@ -1,48 +1,13 @@
-//! Who is let in by each account, and who Hob is there: what the sections of all platforms say alike.
+//! Who is let in by each account, and who Hob is there.
 
-use std::collections::BTreeMap;
-
-use crate::daemon::{discord, email_policy, matrix, slack, telegram};
 use hob_config::Config;
+use hob_config::accounts::{Account, SectionAccess, lower, numbers};
 use hob_config::people::PersonConfig;
 use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::principal::Role;
 use hob_core::policy::access::{AccessList, Alias};
 use hob_core::policy::persona::PersonaAssignments;
 #[cfg(any(feature = "dav", feature = "mail"))]
 use hob_tools::audience::People;
-
-/// What the section of an account says of people.
-pub(super) struct AccountSection<'a> {
-    pub(super) channel: ChannelKind,
-    /// The account's name.
-    pub(super) account: &'a str,
-    /// Who is let in as what, by the platform's ids.
-    pub(super) admitted: [(Role, Vec<String>); 4],
-    /// Whether others are let in as guests.
-    pub(super) guests: bool,
-    /// Who Hob is there.
-    pub(super) persona: Option<&'a String>,
-    /// Who Hob is in single chats.
-    pub(super) personas: &'a BTreeMap<String, String>,
-    /// Who Hob is on single servers, or in single workspaces; none: the platform has none.
-    pub(super) servers: Option<&'a BTreeMap<String, String>>,
-}
-
-fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    let chats = telegram::sections(config).chain(slack::sections(config)).chain(discord::sections(config));
-    chats.chain(matrix::sections(config)).chain(email_policy::sections(config))
-}
-
-/// The platform's ids as text.
-pub(super) fn numbers(ids: &[i64]) -> Vec<String> {
-    ids.iter().map(i64::to_string).collect()
-}
-
-/// Addresses count as they are written in lower case.
-pub(super) fn lower(addresses: &[String]) -> Vec<String> {
-    addresses.iter().map(|address| address.to_lowercase()).collect()
-}
 
 /// The names of somebody of the household on the platforms.
 fn names(person: &PersonConfig) -> impl Iterator<Item = (ChannelKind, String)> {
@@ -71,8 +36,9 @@ pub(super) fn people(config: &Config, names: &[String]) -> People {
 
 /// Who is let in by each account, and who is one person.
 pub(super) fn admit(config: &Config, list: &mut AccessList) {
-    for AccountSection { channel, account, admitted, guests, .. } in sections(config) {
-        let door = list.account_access(channel, account);
+    for Account { channel, name, section, .. } in config.accounts() {
+        let SectionAccess { admitted, guests, .. } = section.access();
+        let door = list.account_access(channel, name);
         door.guests = guests;
         for (role, ids) in admitted {
             ids.iter().for_each(|id| door.admit(id, role));
@@ -89,8 +55,9 @@ pub(super) fn admit(config: &Config, list: &mut AccessList) {
 
 /// Who Hob is on each account, and in single chats.
 pub(super) fn assign(config: &Config, assigned: &mut PersonaAssignments) {
-    for AccountSection { channel, account, persona, personas, servers, .. } in sections(config) {
-        let servers = servers.into_iter().flatten();
+    for Account { channel, name: account, section, .. } in config.accounts() {
+        let SectionAccess { persona, personas, servers, .. } = section.access();
+        let servers = servers.into_iter().flat_map(|(_, servers)| servers);
         let by_server = servers.map(|(server, name)| ((channel, account.to_owned(), server.clone()), name.clone()));
         assigned.by_server.extend(by_server);
         assigned.by_account.extend(persona.map(|name| ((channel, account.to_owned()), name.clone())));

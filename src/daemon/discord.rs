@@ -3,7 +3,6 @@
 #[cfg(feature = "discord")]
 use std::{any::Any, sync::Arc};
 
-use crate::daemon::account_access::{AccountSection, numbers};
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "discord"))]
 use crate::daemon::channels::not_built_in;
@@ -11,36 +10,15 @@ use crate::daemon::channels::not_built_in;
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
 use hob_config::Config;
-use hob_config::accounts::Account;
-#[cfg(feature = "discord")]
-use hob_config::discord::DiscordConfig;
-use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::principal::Role;
 #[cfg(feature = "discord")]
 use {
     crate::daemon::reload::plan::AccountAddress,
-    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_config::accounts::Account,
+    hob_config::discord::DiscordConfig,
+    hob_core::domain::{channel::Adapter, clock::Clock, inbound::ChannelKind, rng::Rng},
     hob_discord::Discord,
     hob_discord::settings::{Settings, Timing},
 };
-
-/// What each of them says of people.
-pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    config.discords().map(|Account { name: account, section: discord, .. }| AccountSection {
-        channel: ChannelKind::Discord,
-        account,
-        admitted: [
-            (Role::Guest, numbers(&discord.guest_user_ids)),
-            (Role::User, numbers(&discord.allowed_user_ids)),
-            (Role::Admin, numbers(&discord.admin_user_ids)),
-            (Role::Owner, numbers(&discord.owner_user_ids)),
-        ],
-        guests: discord.allow_guests,
-        persona: discord.persona.as_ref(),
-        personas: &discord.personas,
-        servers: Some(&discord.server_personas),
-    })
-}
 
 /// How they are reached.
 #[cfg(feature = "discord")]

@@ -4,7 +4,6 @@ use std::sync::Arc;
 #[cfg(feature = "email")]
 use std::{any::Any, time::Duration};
 
-use crate::daemon::account_access::{AccountSection, lower};
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "email"))]
 use crate::daemon::channels::not_built_in;
@@ -16,36 +15,17 @@ use hob_config::Config;
 use hob_config::accounts::Account;
 #[cfg(feature = "email")]
 use hob_config::email::EmailConfig;
-use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::principal::Role;
 use hob_router::mail::EmailPolicy;
 #[cfg(feature = "email")]
 use {
     crate::daemon::reload::plan::AccountAddress,
-    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_config::accounts::lower,
+    hob_core::domain::{channel::Adapter, clock::Clock, inbound::ChannelKind, rng::Rng},
     hob_email::Email,
     hob_email::settings::{Authentication, Credential, Server, Settings, Timing},
 };
 #[cfg(any(feature = "email", feature = "mail"))]
 use {hob_config::email::TlsConfig, hob_email::settings::Security};
-
-/// What each of them says of people.
-pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    config.mailboxes().map(|Account { name: account, section: email, .. }| AccountSection {
-        channel: ChannelKind::Email,
-        account,
-        admitted: [
-            (Role::Guest, lower(&email.guest_addresses)),
-            (Role::User, lower(&email.allowed_addresses)),
-            (Role::Admin, lower(&email.admin_addresses)),
-            (Role::Owner, lower(&email.owner_addresses)),
-        ],
-        guests: email.allow_guests,
-        persona: email.persona.as_ref(),
-        personas: &email.personas,
-        servers: None,
-    })
-}
 
 /// To whom letters go unasked, and how often.
 pub(super) fn rules(config: &Config) -> EmailPolicy {

@@ -4,7 +4,6 @@ use std::path::Path;
 #[cfg(feature = "matrix")]
 use std::{any::Any, sync::Arc};
 
-use crate::daemon::account_access::AccountSection;
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "matrix"))]
 use crate::daemon::channels::not_built_in;
@@ -12,37 +11,16 @@ use crate::daemon::channels::not_built_in;
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
 use hob_config::Config;
-use hob_config::accounts::Account;
-#[cfg(feature = "matrix")]
-use hob_config::matrix::MatrixConfig;
-use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::principal::Role;
 #[cfg(feature = "matrix")]
 use {
     crate::daemon::reload::plan::AccountAddress,
-    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_config::accounts::Account,
+    hob_config::matrix::MatrixConfig,
+    hob_core::domain::{channel::Adapter, clock::Clock, inbound::ChannelKind, rng::Rng},
     hob_matrix::Matrix,
     hob_matrix::settings::{Settings, Timing},
     hob_router::command::{self, Command},
 };
-
-/// What each of them says of people.
-pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    config.matrices().map(|Account { name: account, section: matrix, .. }| AccountSection {
-        channel: ChannelKind::Matrix,
-        account,
-        admitted: [
-            (Role::Guest, matrix.guest_user_ids.clone()),
-            (Role::User, matrix.allowed_user_ids.clone()),
-            (Role::Admin, matrix.admin_user_ids.clone()),
-            (Role::Owner, matrix.owner_user_ids.clone()),
-        ],
-        guests: matrix.allow_guests,
-        persona: matrix.persona.as_ref(),
-        personas: &matrix.personas,
-        servers: None,
-    })
-}
 
 /// How they are reached.
 #[cfg(feature = "matrix")]

@@ -3,7 +3,6 @@
 #[cfg(feature = "slack")]
 use std::{any::Any, sync::Arc};
 
-use crate::daemon::account_access::AccountSection;
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "slack"))]
 use crate::daemon::channels::not_built_in;
@@ -11,37 +10,16 @@ use crate::daemon::channels::not_built_in;
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
 use hob_config::Config;
-use hob_config::accounts::Account;
-#[cfg(feature = "slack")]
-use hob_config::slack::SlackConfig;
-use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::principal::Role;
 #[cfg(feature = "slack")]
 use {
     crate::daemon::reload::plan::AccountAddress,
-    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_config::accounts::Account,
+    hob_config::slack::SlackConfig,
+    hob_core::domain::{channel::Adapter, clock::Clock, inbound::ChannelKind, rng::Rng},
     hob_router::command::{self, Command},
     hob_slack::Slack,
     hob_slack::settings::{Settings, Timing},
 };
-
-/// What each of them says of people.
-pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    config.slacks().map(|Account { name: account, section: slack, .. }| AccountSection {
-        channel: ChannelKind::Slack,
-        account,
-        admitted: [
-            (Role::Guest, slack.guest_user_ids.clone()),
-            (Role::User, slack.allowed_user_ids.clone()),
-            (Role::Admin, slack.admin_user_ids.clone()),
-            (Role::Owner, slack.owner_user_ids.clone()),
-        ],
-        guests: slack.allow_guests,
-        persona: slack.persona.as_ref(),
-        personas: &slack.personas,
-        servers: Some(&slack.workspace_personas),
-    })
-}
 
 /// How they are reached.
 #[cfg(feature = "slack")]

@@ -3,7 +3,6 @@
 #[cfg(feature = "telegram")]
 use std::{any::Any, sync::Arc, time::Duration};
 
-use crate::daemon::account_access::{AccountSection, numbers};
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "telegram"))]
 use crate::daemon::channels::not_built_in;
@@ -11,14 +10,12 @@ use crate::daemon::channels::not_built_in;
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
 use hob_config::Config;
-use hob_config::accounts::Account;
-use hob_config::telegram::TelegramConfig;
-use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::principal::Role;
 #[cfg(feature = "telegram")]
 use {
     crate::daemon::reload::plan::AccountAddress,
-    hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
+    hob_config::accounts::Account,
+    hob_config::telegram::TelegramConfig,
+    hob_core::domain::{channel::Adapter, clock::Clock, inbound::ChannelKind, rng::Rng},
     hob_router::command::LISTED,
     hob_telegram::Telegram,
     hob_telegram::settings::{Settings, Timing, Webhook},
@@ -74,23 +71,5 @@ fn settings(account: &str, config: &TelegramConfig, is_served: bool) -> Result<S
         webhook,
         commands: LISTED.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())).collect(),
         pace: Timing::PRODUCTION,
-    })
-}
-
-/// What each of them says of people.
-pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    config.telegrams().map(|Account { name: account, section: telegram, .. }| AccountSection {
-        channel: ChannelKind::Telegram,
-        account,
-        admitted: [
-            (Role::Guest, numbers(&telegram.guest_user_ids)),
-            (Role::User, numbers(&telegram.allowed_user_ids)),
-            (Role::Admin, numbers(&telegram.admin_user_ids)),
-            (Role::Owner, numbers(&telegram.owner_user_ids)),
-        ],
-        guests: telegram.allow_guests,
-        persona: telegram.persona.as_ref(),
-        personas: &telegram.personas,
-        servers: None,
     })
 }

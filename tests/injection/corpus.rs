@@ -45,7 +45,6 @@ pub(crate) struct Payload {
     /// The words.
     pub(crate) says: String,
     /// By what it is known, if not by its mark: the mark in another coding.
-    #[serde(default)]
     pub(crate) seen: Option<String>,
     /// Where somebody cleans what is read, nobody sees it.
     #[serde(default)]

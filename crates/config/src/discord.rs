@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::accounts::{PlatformSection, SectionAccess, numbers};
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
+use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 
 /// The Discord bot. docs/discord.md says how to make one.
@@ -71,9 +73,23 @@ fn api_url() -> String {
     "https://discord.com".to_owned()
 }
 
-impl DiscordConfig {
-    /// What cannot be.
-    pub fn validate(&self) -> Vec<Finding> {
+impl PlatformSection for DiscordConfig {
+    fn access(&self) -> SectionAccess<'_> {
+        SectionAccess {
+            admitted: [
+                (Role::Guest, numbers(&self.guest_user_ids)),
+                (Role::User, numbers(&self.allowed_user_ids)),
+                (Role::Admin, numbers(&self.admin_user_ids)),
+                (Role::Owner, numbers(&self.owner_user_ids)),
+            ],
+            guests: self.allow_guests,
+            persona: self.persona.as_ref(),
+            personas: &self.personas,
+            servers: Some(("server_personas", &self.server_personas)),
+        }
+    }
+
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let token_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if !self.bot_token.expose().chars().all(token_char) {

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::accounts::{PlatformSection, SectionAccess, lower};
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
+use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 
 /// How a connection is secured.
@@ -187,9 +189,25 @@ impl EmailConfig {
     pub(crate) fn recognises_nobody(&self) -> bool {
         self.authserv_ids.is_empty() && !self.verify
     }
+}
 
-    /// What cannot be.
-    pub fn validate(&self) -> Vec<Finding> {
+impl PlatformSection for EmailConfig {
+    fn access(&self) -> SectionAccess<'_> {
+        SectionAccess {
+            admitted: [
+                (Role::Guest, lower(&self.guest_addresses)),
+                (Role::User, lower(&self.allowed_addresses)),
+                (Role::Admin, lower(&self.admin_addresses)),
+                (Role::Owner, lower(&self.owner_addresses)),
+            ],
+            guests: self.allow_guests,
+            persona: self.persona.as_ref(),
+            personas: &self.personas,
+            servers: None,
+        }
+    }
+
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         if !is_address(&self.address) {
             found.push(no_address("address"));

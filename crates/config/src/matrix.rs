@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::accounts::{PlatformSection, SectionAccess};
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
+use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 
 /// Hob's account on a Matrix homeserver. docs/matrix.md says how to make one.
@@ -62,9 +64,23 @@ fn is_user(text: &str) -> bool {
     parts.is_some_and(|(name, server)| !name.is_empty() && !server.is_empty() && !text.contains(char::is_whitespace))
 }
 
-impl MatrixConfig {
-    /// What cannot be.
-    pub fn validate(&self) -> Vec<Finding> {
+impl PlatformSection for MatrixConfig {
+    fn access(&self) -> SectionAccess<'_> {
+        SectionAccess {
+            admitted: [
+                (Role::Guest, self.guest_user_ids.clone()),
+                (Role::User, self.allowed_user_ids.clone()),
+                (Role::Admin, self.admin_user_ids.clone()),
+                (Role::Owner, self.owner_user_ids.clone()),
+            ],
+            guests: self.allow_guests,
+            persona: self.persona.as_ref(),
+            personas: &self.personas,
+            servers: None,
+        }
+    }
+
+    fn validate(&self) -> Vec<Finding> {
         let mut found = values::check_http_url("homeserver", &self.homeserver).into_iter().collect::<Vec<_>>();
         if !is_user(&self.user) {
             let why = "is not the id of a user, expected `@name:server`";

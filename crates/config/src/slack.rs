@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::accounts::{PlatformSection, SectionAccess};
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
+use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 
 /// The app in a Slack workspace, by Socket Mode. docs/slack.md says how to make one.
@@ -80,9 +82,23 @@ pub fn is_member(text: &str) -> bool {
     is_id(text, &['U', 'W'])
 }
 
-impl SlackConfig {
-    /// What cannot be.
-    pub fn validate(&self) -> Vec<Finding> {
+impl PlatformSection for SlackConfig {
+    fn access(&self) -> SectionAccess<'_> {
+        SectionAccess {
+            admitted: [
+                (Role::Guest, self.guest_user_ids.clone()),
+                (Role::User, self.allowed_user_ids.clone()),
+                (Role::Admin, self.admin_user_ids.clone()),
+                (Role::Owner, self.owner_user_ids.clone()),
+            ],
+            guests: self.allow_guests,
+            persona: self.persona.as_ref(),
+            personas: &self.personas,
+            servers: Some(("workspace_personas", &self.workspace_personas)),
+        }
+    }
+
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let tokens = [
             ("bot_token", &self.bot_token, "xoxb-", "copy the \"Bot User OAuth Token\" from \"OAuth & Permissions\""),

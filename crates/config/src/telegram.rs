@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::accounts::{PlatformSection, SectionAccess, numbers};
 use crate::problem::Finding;
 
 use crate::{Config, key_path, shape, values};
+use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 
 /// The Telegram bot.
@@ -76,27 +78,6 @@ fn poll_timeout_secs() -> u64 {
 }
 
 impl TelegramConfig {
-    /// What cannot be.
-    pub fn validate(&self) -> Vec<Finding> {
-        let mut found = Vec::new();
-        let token_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '-');
-        if !self.bot_token.expose().chars().all(token_char) {
-            let why = "has a character that no token has, expected digits, a colon, then letters, digits, `_` or `-`";
-            found.push(Finding::new("bot_token", why, "copy it again from @BotFather"));
-        }
-        for chat in self.personas.keys().filter(|chat| chat.parse::<i64>().is_err()) {
-            let at = key_path::child("personas", chat);
-            found.push(Finding::new(
-                at,
-                "is not the id of a chat, expected a whole number",
-                "for example \"-1001234567890\"",
-            ));
-        }
-        found.extend(values::check_http_url("api_url", &self.api_url));
-        found.extend(self.webhook());
-        found
-    }
-
     /// What cannot be of the webhook.
     fn webhook(&self) -> Vec<Finding> {
         let mut found = Vec::new();
@@ -115,6 +96,43 @@ impl TelegramConfig {
             let why = "has a character that Telegram does not take, expected letters, digits, `_` or `-`";
             found.push(Finding::new("webhook_secret", why, "for example what `openssl rand -hex 24` prints"));
         }
+        found
+    }
+}
+
+impl PlatformSection for TelegramConfig {
+    fn access(&self) -> SectionAccess<'_> {
+        SectionAccess {
+            admitted: [
+                (Role::Guest, numbers(&self.guest_user_ids)),
+                (Role::User, numbers(&self.allowed_user_ids)),
+                (Role::Admin, numbers(&self.admin_user_ids)),
+                (Role::Owner, numbers(&self.owner_user_ids)),
+            ],
+            guests: self.allow_guests,
+            persona: self.persona.as_ref(),
+            personas: &self.personas,
+            servers: None,
+        }
+    }
+
+    fn validate(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let token_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '-');
+        if !self.bot_token.expose().chars().all(token_char) {
+            let why = "has a character that no token has, expected digits, a colon, then letters, digits, `_` or `-`";
+            found.push(Finding::new("bot_token", why, "copy it again from @BotFather"));
+        }
+        for chat in self.personas.keys().filter(|chat| chat.parse::<i64>().is_err()) {
+            let at = key_path::child("personas", chat);
+            found.push(Finding::new(
+                at,
+                "is not the id of a chat, expected a whole number",
+                "for example \"-1001234567890\"",
+            ));
+        }
+        found.extend(values::check_http_url("api_url", &self.api_url));
+        found.extend(self.webhook());
         found
     }
 }

@@ -21,7 +21,6 @@ struct Area {
 #[derive(Deserialize)]
 struct Device {
     id: String,
-    #[serde(default)]
     area_id: Option<String>,
 }
 

@@ -65,9 +65,7 @@ struct Incoming {
     success: bool,
     #[serde(default)]
     result: Value,
-    #[serde(default)]
     error: Option<SocketError>,
-    #[serde(default)]
     event: Option<EntityEvent>,
 }
 

@@ -108,6 +108,5 @@ struct ModelInfos {
 struct ModelInfo {
     #[serde(default)]
     id: String,
-    #[serde(default)]
     max_input_tokens: Option<u64>,
 }

@@ -52,9 +52,7 @@ struct Description {
     /// What it can be asked for; empty: the server does not say.
     #[serde(default)]
     supported_generation_methods: Vec<String>,
-    #[serde(default)]
     input_token_limit: Option<u64>,
-    #[serde(default)]
     output_token_limit: Option<u64>,
 }
 

@@ -101,7 +101,6 @@ struct FrontMatter {
     triggers: WordList,
     #[serde(default)]
     allowed_tools: WordList,
-    #[serde(default)]
     license: Option<String>,
     #[serde(default, rename = "metadata")]
     _metadata: Option<BTreeMap<String, IgnoredAny>>,

@@ -9,7 +9,8 @@ use crate::cli::init::save::ConfigDraft;
 use crate::cli::init::secret_place::{self, NamedSecret};
 use crate::cli::init::setup_environment::{OwnerOutcome, SetupTrouble};
 use hob_config::change::Edit;
-use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 
 /// What to paste where a Slack app is made.
@@ -231,12 +232,8 @@ fn wait_for_owner(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide, na
 
 /// Whether the config itself names an owner there.
 pub(super) fn names_owner(draft: &ConfigDraft, channel: ChannelKind) -> bool {
-    let config = &draft.config;
-    match channel {
-        ChannelKind::Telegram => config.telegram.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
-        ChannelKind::Slack => config.slack.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
-        ChannelKind::Discord => config.discord.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
-        ChannelKind::Matrix => config.matrix.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
-        ChannelKind::Email | ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => false,
-    }
+    let mut firsts =
+        draft.config.accounts().filter(|account| (account.channel, account.name) == (channel, DEFAULT_ACCOUNT));
+    let names = |(role, ids): &(Role, Vec<String>)| *role == Role::Owner && !ids.is_empty();
+    channel != ChannelKind::Email && firsts.any(|account| account.section.access().admitted.iter().any(names))
 }

@@ -16,7 +16,7 @@ use crate::daemon::toolset::ToolDependencies;
 use crate::daemon::toolset::web;
 use hob_config::Config;
 #[cfg(feature = "dav")]
-use hob_config::dav::DavConfig;
+use hob_config::{accounts::lower, dav::DavConfig};
 #[cfg(feature = "dav")]
 use hob_core::domain::principal::Principal;
 use hob_core::domain::rng::Rng;
@@ -112,7 +112,7 @@ fn settings(name: &str, own: &DavConfig, config: &Config) -> Result<Settings, St
         people: account_access::people(config, &own.people),
         busy_for: People { owners: false, ..account_access::people(config, &own.busy_for) },
         calendar: own.calendar.clone(),
-        addresses: account_access::lower(&own.addresses),
+        addresses: lower(&own.addresses),
     })
 }
 

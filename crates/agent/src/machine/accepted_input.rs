@@ -22,7 +22,7 @@ pub struct AcceptedInput {
     pub destination: Destination,
     pub text: String,
     /// What is wanted.
-    #[serde(default, skip_serializing_if = "RunKind::is_answer")]
+    #[serde(default, skip_serializing_if = "crate::machine::is_default")]
     pub order: RunKind,
     /// Whom it works for, if not for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,13 +72,6 @@ pub enum RunKind {
     Event,
     /// To take an effect back (row N16); no model is asked.
     Undo,
-}
-
-impl RunKind {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
-    fn is_answer(&self) -> bool {
-        *self == Self::Answer
-    }
 }
 
 /// A message that joined a run on its way.

@@ -56,7 +56,7 @@ pub struct AgentTask {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads: bool,
     /// How often it may look outside unasked, once it has read what nobody vouches for.
-    #[serde(default, skip_serializing_if = "OutboundAllowance::is_usual")]
+    #[serde(default, skip_serializing_if = "crate::machine::is_default")]
     pub looks: OutboundAllowance,
 }
 

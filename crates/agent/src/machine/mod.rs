@@ -61,6 +61,11 @@ use crate::machine::effect::Effect;
 use crate::machine::event::{Event, JournalMismatch, RunReply};
 use crate::machine::state::{ActiveState, State};
 
+/// Whether a value is the one that a record without it means: then it is not written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Takes one event in and says what is to be done now. Dispatch only: the files decide.
 pub fn apply(state: &mut State, event: &Event) -> Vec<Effect> {
     match state {

@@ -37,11 +37,6 @@ impl Default for OutboundAllowance {
 }
 
 impl OutboundAllowance {
-    /// Are they those of a run that works for a person?
-    pub fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// What is left to a run.
     fn remaining(run: &ActiveState) -> Self {
         let mut left = run.input.agent.as_ref().map_or_else(Self::default, |agent| agent.looks.clone());

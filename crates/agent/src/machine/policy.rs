@@ -129,7 +129,7 @@ pub struct ToolPolicy {
     #[serde(skip_serializing_if = "ToolPolicy::is_usual_wait")]
     pub agent_secs: u64,
     /// Which calls a person approves in any case.
-    #[serde(skip_serializing_if = "GatePolicy::is_none")]
+    #[serde(skip_serializing_if = "crate::machine::is_default")]
     pub gate: GatePolicy,
 }
 
@@ -143,12 +143,6 @@ pub struct GatePolicy {
     pub tools: BTreeSet<String>,
     /// Each call that may change one of these files or folders is.
     pub protected_paths: Vec<String>,
-}
-
-impl GatePolicy {
-    fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl ToolPolicy {

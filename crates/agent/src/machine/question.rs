@@ -55,7 +55,7 @@ pub enum Question {
         /// Whether "always" can be said.
         grantable: bool,
         /// What there is to be known of it (row N6).
-        #[serde(default, skip_serializing_if = "CallConcern::is_none")]
+        #[serde(default, skip_serializing_if = "crate::machine::is_default")]
         concern: Box<CallConcern>,
         /// Further calls of the same reply that need one as well (row N16): the word is for all, for some, or for none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,7 +85,7 @@ pub struct FurtherCall {
     /// Its arguments, whole.
     pub arguments: String,
     /// What there is to be known of it.
-    #[serde(default, skip_serializing_if = "CallConcern::is_none")]
+    #[serde(default, skip_serializing_if = "crate::machine::is_default")]
     pub concern: Box<CallConcern>,
 }
 
@@ -126,12 +126,6 @@ pub struct CallConcern {
     /// The tools that can be classed with the answer: only an owner can give one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classing: Option<Box<ServerClassification>>,
-}
-
-impl CallConcern {
-    fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// The first try of a call: what a journal that names none means.

@@ -27,10 +27,10 @@ pub struct RunStart {
     /// The tools that are safe to run twice.
     pub idempotent_tools: Vec<String>,
     /// The edition of the machine's rules by which the run is decided, to its end; the first has no number.
-    #[serde(default, skip_serializing_if = "RulesEdition::is_first")]
+    #[serde(default, skip_serializing_if = "crate::machine::is_default")]
     pub rules: RulesEdition,
     /// What the models cost, and how their tokens are counted.
-    #[serde(default, skip_serializing_if = "Billing::is_unknown")]
+    #[serde(default, skip_serializing_if = "crate::machine::is_default")]
     pub billing: Billing,
     /// The numbers and switches by which it is decided; none: the usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ pub struct RunStart {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<PastMessage>,
     /// What is known of the room for it, and of what went before it.
-    #[serde(default, skip_serializing_if = "ContextBudget::is_unknown")]
+    #[serde(default, skip_serializing_if = "crate::machine::is_default")]
     pub room: ContextBudget,
     /// Who Hob is in it (row C3); none: nobody in particular.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,12 +132,6 @@ pub struct ContextBudget {
     pub summariser: Option<String>,
 }
 
-impl ContextBudget {
-    fn is_unknown(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The tokens of what goes with every request, as counted here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixedTokens {
@@ -206,12 +200,6 @@ pub struct Billing {
     pub reply_tokens: u64,
 }
 
-impl Billing {
-    fn is_unknown(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// One model's prices and measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelBill {
@@ -247,11 +235,6 @@ impl RulesEdition {
     pub(crate) const UNDONE: Self = Self(5);
     /// What runs begin with now.
     pub(crate) const CURRENT: Self = Self::UNDONE;
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
-    fn is_first(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// The fixed part of every request of the run, by reference.

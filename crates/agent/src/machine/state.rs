@@ -98,7 +98,7 @@ pub struct ActiveState {
     #[serde(skip_serializing_if = "RunPlan::is_none")]
     pub intent: RunPlan,
     /// What of its effects can be taken back.
-    #[serde(skip_serializing_if = "UndoState::is_none")]
+    #[serde(skip_serializing_if = "crate::machine::is_default")]
     pub undo: UndoState,
     /// What it has changed in its draft of the workspace, and nobody has settled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +156,7 @@ pub struct ActiveState {
     /// What its tools changed, and what they did not.
     pub ledger: Ledger,
     /// Whether its last word has been held against the record (row E10).
-    #[serde(skip_serializing_if = "ClaimCheck::is_unasked")]
+    #[serde(skip_serializing_if = "crate::machine::is_default")]
     pub truth: ClaimCheck,
     /// The system prompt's hash that the run is known to go on with.
     pub(crate) system_seen: Digest,
@@ -167,12 +167,12 @@ pub struct ActiveState {
     /// How many questions were asked; the last one's number.
     pub questions: u32,
     /// How often the open one was put again because nobody answered.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::machine::is_default")]
     pub reminders: u32,
     /// What it noted for itself (row B12).
     pub notebook: Notebook,
     /// What its agents cost that are done.
-    #[serde(skip_serializing_if = "is_nothing")]
+    #[serde(skip_serializing_if = "crate::machine::is_default")]
     pub(crate) agents_cost: Money,
     /// Agents that are at work and whose calls were given back.
     #[serde(skip_serializing_if = "DetachedAgents::is_empty")]
@@ -183,16 +183,6 @@ pub struct ActiveState {
     pub told: u32,
     /// Where it stands.
     pub phase: Phase,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it by reference")]
-const fn is_none(times: &u32) -> bool {
-    *times == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it by reference")]
-fn is_nothing(cost: &Money) -> bool {
-    *cost == Money::ZERO
 }
 
 /// A model that did not answer.

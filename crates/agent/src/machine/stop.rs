@@ -33,7 +33,7 @@ pub struct QuotaStop {
     /// When it begins anew, in words.
     pub resets: String,
     /// Whose tokens they are.
-    #[serde(default, skip_serializing_if = "QuotaScope::is_the_persons")]
+    #[serde(default, skip_serializing_if = "crate::machine::is_default")]
     pub whose: QuotaScope,
 }
 
@@ -48,12 +48,6 @@ pub enum QuotaScope {
     House,
     /// Those of a persona, whoever asks it.
     Persona(String),
-}
-
-impl QuotaScope {
-    fn is_the_persons(&self) -> bool {
-        *self == Self::Person
-    }
 }
 
 /// Who or what ends a run before its time.

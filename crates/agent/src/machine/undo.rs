@@ -47,13 +47,6 @@ pub struct UndoState {
     pub broken: BTreeSet<String>,
 }
 
-impl UndoState {
-    /// Is there nothing?
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// Is it a call whose effect can be taken back, by all that is known before it is made?
 pub(crate) fn counts(run: &ActiveState, tool: &str, known: &Assessment) -> bool {
     known.undoable && run.rules >= RulesEdition::UNDONE && !run.undo.broken.contains(tool)

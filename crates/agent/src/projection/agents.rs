@@ -381,6 +381,7 @@ pub async fn stop_one(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::outbound_allowance::OutboundAllowance;
     use crate::machine::run_start::{RunPersona, RunStart};
     use crate::machine::testkit::{Script, begun, done, finished, says, wants};
     use hob_core::domain::origin::{Origin, OriginSource, Taint};
@@ -434,7 +435,7 @@ mod tests {
         let spawned = on(&mut run, &finished("2.0", ToolOutcome::Spawn { mission }));
         let [AgentChange::Spawn(spawn)] = spawned.as_slice() else { panic!("{spawned:?}") };
         let looks_left = outbound_allowance::share_for_agent(run.run(), &CallId("2.0".to_owned()));
-        assert!(spawn.agent.looks == looks_left && !looks_left.is_usual());
+        assert!(spawn.agent.looks == looks_left && looks_left != OutboundAllowance::default());
         let mut worker = Script::fresh();
         worker.on(Event::Accepted(spawn.accepted.clone()));
         worker.on(Event::Begun(Box::new(RunStart { taint, ..begun() })));

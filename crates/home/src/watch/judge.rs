@@ -19,12 +19,10 @@ pub(super) struct PreviousState {
     /// How it stood.
     pub(super) state: String,
     /// Since when, by Home Assistant's clock.
-    #[serde(default)]
     pub(super) changed: Option<Timestamp>,
     /// It was as it was to become.
     pub(super) met: bool,
     /// Since when it has been, while that is not long enough.
-    #[serde(default)]
     pub(super) since: Option<Timestamp>,
 }
 

@@ -63,13 +63,11 @@ struct Server {
 #[derive(Debug, Deserialize)]
 struct Reply {
     data: Vec<Item>,
-    #[serde(default)]
     usage: Option<ReplyUsage>,
 }
 
 #[derive(Debug, Deserialize)]
 struct ReplyUsage {
-    #[serde(default)]
     prompt_tokens: Option<u64>,
 }
 

@@ -28,7 +28,6 @@ pub(super) enum Event {
     MessageDelta {
         #[serde(default)]
         delta: MessageDeltaPayload,
-        #[serde(default)]
         usage: Option<WireUsage>,
     },
     /// What goes wrong later comes in the stream itself.
@@ -40,7 +39,6 @@ pub(super) enum Event {
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct MessageStartPayload {
-    #[serde(default)]
     pub(super) usage: Option<WireUsage>,
 }
 
@@ -61,27 +59,20 @@ pub(super) enum Delta {
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct MessageDeltaPayload {
-    #[serde(default)]
     pub(super) stop_reason: Option<String>,
 }
 
 /// Tokens; what comes later counts from the start and replaces what came before.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct WireUsage {
-    #[serde(default)]
     pub(super) input_tokens: Option<u64>,
-    #[serde(default)]
     pub(super) cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
     pub(super) cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
     pub(super) output_tokens: Option<u64>,
-    #[serde(default)]
     pub(super) output_tokens_details: Option<OutputDetails>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct OutputDetails {
-    #[serde(default)]
     pub(super) thinking_tokens: Option<u64>,
 }

@@ -56,7 +56,6 @@ struct TagsResponse {
 #[derive(Debug, Deserialize)]
 struct ModelTag {
     name: String,
-    #[serde(default)]
     modified_at: Option<Timestamp>,
 }
 

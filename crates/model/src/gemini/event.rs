@@ -15,12 +15,9 @@ use crate::lenient::or_empty;
 pub(super) struct Event {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) candidates: Vec<Candidate>,
-    #[serde(default)]
     pub(super) prompt_feedback: Option<PromptFeedback>,
-    #[serde(default)]
     pub(super) usage_metadata: Option<UsageMetadata>,
     /// What went wrong after the stream had begun.
-    #[serde(default)]
     pub(super) error: Option<Value>,
 }
 
@@ -29,9 +26,7 @@ pub(super) struct Event {
 pub(super) struct Candidate {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) content: Content,
-    #[serde(default)]
     pub(super) finish_reason: Option<String>,
-    #[serde(default)]
     pub(super) finish_message: Option<String>,
 }
 
@@ -45,31 +40,25 @@ pub(super) struct Content {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part {
-    #[serde(default)]
     pub(super) text: Option<String>,
     /// The text is a summary of what the model thought.
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) thought: bool,
-    #[serde(default)]
     pub(super) thought_signature: Option<String>,
-    #[serde(default)]
     pub(super) function_call: Option<FunctionCall>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct FunctionCall {
-    #[serde(default)]
     pub(super) id: Option<String>,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) name: String,
-    #[serde(default)]
     pub(super) args: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PromptFeedback {
-    #[serde(default)]
     pub(super) block_reason: Option<String>,
 }
 

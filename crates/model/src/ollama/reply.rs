@@ -26,14 +26,12 @@ struct StreamLine {
     message: StreamMessage,
     #[serde(default, deserialize_with = "or_empty")]
     done: bool,
-    #[serde(default)]
     done_reason: Option<String>,
     #[serde(default, deserialize_with = "or_empty")]
     prompt_eval_count: u64,
     #[serde(default, deserialize_with = "or_empty")]
     eval_count: u64,
     /// What went wrong after the stream had begun; the status was 200 by then.
-    #[serde(default)]
     error: Option<Value>,
 }
 
@@ -59,7 +57,6 @@ struct Call {
 struct Function {
     #[serde(default, deserialize_with = "or_empty")]
     name: String,
-    #[serde(default)]
     arguments: Option<Box<RawValue>>,
 }
 

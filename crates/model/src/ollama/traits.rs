@@ -24,7 +24,6 @@ pub(super) struct ShowResponse {
     #[serde(default)]
     parameters: String,
     /// Servers before 0.6.4 do not tell.
-    #[serde(default)]
     capabilities: Option<Vec<String>>,
 }
 

@@ -13,10 +13,8 @@ use crate::lenient::or_empty;
 pub(super) struct Chunk {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) choices: Vec<Choice>,
-    #[serde(default)]
     pub(super) usage: Option<WireUsage>,
     /// The whole event when it is an error: providers report what goes wrong later in the stream itself.
-    #[serde(default)]
     pub(super) error: Option<Value>,
 }
 
@@ -24,24 +22,18 @@ pub(super) struct Chunk {
 pub(super) struct Choice {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) delta: Delta,
-    #[serde(default)]
     pub(super) finish_reason: Option<String>,
     /// Moonshot puts it here.
-    #[serde(default)]
     pub(super) usage: Option<WireUsage>,
 }
 
 /// What is new. The reasoning is read to be given back, never to be shown.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Delta {
-    #[serde(default)]
     pub(super) content: Option<Content>,
     /// The model's words when it declines.
-    #[serde(default)]
     pub(super) refusal: Option<String>,
-    #[serde(default)]
     pub(super) reasoning_content: Option<Value>,
-    #[serde(default)]
     pub(super) reasoning_details: Option<Value>,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) tool_calls: Vec<CallFragment>,
@@ -66,23 +58,18 @@ impl<'de> Deserialize<'de> for Content {
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct CallFragment {
-    #[serde(default)]
     pub(super) index: Option<usize>,
-    #[serde(default)]
     pub(super) id: Option<String>,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) function: FunctionFragment,
     /// Gemini's signature.
-    #[serde(default)]
     pub(super) extra_content: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct FunctionFragment {
-    #[serde(default)]
     pub(super) name: Option<String>,
     /// A piece of JSON text; some servers send an object.
-    #[serde(default)]
     pub(super) arguments: Option<Value>,
 }
 

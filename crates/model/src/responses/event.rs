@@ -93,13 +93,11 @@ pub(super) struct CompletedResponse {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct IncompleteDetails {
     /// `max_output_tokens` or `content_filter`; none where all of it came.
-    #[serde(default)]
     pub(super) reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct FailedResponse {
-    #[serde(default)]
     pub(super) error: Option<Value>,
 }
 

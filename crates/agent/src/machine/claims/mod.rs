@@ -51,11 +51,6 @@ pub enum ClaimCheck {
 }
 
 impl ClaimCheck {
-    /// Nothing has come up: the usual case, which adds nothing to a state's hash.
-    pub(crate) fn is_unasked(&self) -> bool {
-        matches!(self, Self::Unasked)
-    }
-
     /// Is a reply being looked at?
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Open(_))
