@@ -156,11 +156,11 @@ fn name() -> String {
     "Hob".to_owned()
 }
 
-fn imap_port() -> u16 {
+pub(super) fn imap_port() -> u16 {
     993
 }
 
-fn smtp_port() -> u16 {
+pub(super) fn smtp_port() -> u16 {
     465
 }
 
@@ -168,7 +168,7 @@ fn folder() -> String {
     "INBOX".to_owned()
 }
 
-fn yes() -> bool {
+pub(super) fn yes() -> bool {
     true
 }
 
@@ -222,18 +222,8 @@ impl PlatformSection for EmailConfig {
         ] {
             found.extend(validate_addresses(key, addresses));
         }
-        for (tls, key, host) in
-            [(self.imap_tls, "imap_tls", &self.imap_host), (self.smtp_tls, "smtp_tls", &self.smtp_host)]
-        {
-            if tls == TlsConfig::None && !is_loopback(host) {
-                let why = "would send the password and all letters readable over the network";
-                found.push(Finding::new(
-                    key,
-                    why,
-                    "set it to \"tls\" or \"starttls\", or name a server on this machine",
-                ));
-            }
-        }
+        found.extend(check_tls("imap_tls", self.imap_tls, &self.imap_host));
+        found.extend(check_tls("smtp_tls", self.smtp_tls, &self.smtp_host));
         found.extend(self.ca_file.iter().filter_map(|path| values::absolute_path("ca_file", path)));
         for (key, folder) in [("folder", Some(&self.folder)), ("sent_folder", self.sent_folder.as_ref())] {
             if folder.is_some_and(|folder| folder.chars().any(|c| c.is_control() || matches!(c, '"' | '\\'))) {
@@ -259,6 +249,13 @@ pub(super) fn is_address(text: &str) -> bool {
     let plain =
         text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !matches!(c, '<' | '>' | ',' | ';' | '"'));
     plain && text.rsplit_once('@').is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty())
+}
+
+/// A connection without TLS leads no further than this machine.
+pub(super) fn check_tls(key: &str, tls: TlsConfig, host: &str) -> Option<Finding> {
+    let why = "would send the password and all letters readable over the network";
+    let fix = "set it to \"tls\" or \"starttls\", or name a server on this machine";
+    (tls == TlsConfig::None && !is_loopback(host)).then(|| Finding::new(key, why, fix))
 }
 
 pub(super) fn is_loopback(host: &str) -> bool {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::email::{TlsConfig, is_address, is_loopback, no_address};
+use crate::email::{TlsConfig, check_tls, imap_port, is_address, no_address, smtp_port, yes};
 use crate::mail::oauth::OAuthConfig;
 use crate::people::{self, PersonConfig};
 use crate::problem::Finding;
@@ -91,18 +91,6 @@ pub struct MailConfig {
     pub oauth: Option<OAuthConfig>,
 }
 
-fn imap_port() -> u16 {
-    993
-}
-
-fn smtp_port() -> u16 {
-    465
-}
-
-fn yes() -> bool {
-    true
-}
-
 impl MailConfig {
     /// What cannot be; `known` are the people that there are.
     fn validate(&self, known: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
@@ -110,15 +98,8 @@ impl MailConfig {
         if !is_address(&self.address) {
             found.push(no_address("address"));
         }
-        for (tls, key, host) in
-            [(self.imap_tls, "imap_tls", &self.imap_host), (self.smtp_tls, "smtp_tls", &self.smtp_host)]
-        {
-            if tls == TlsConfig::None && !is_loopback(host) {
-                let why = "would send the password and all letters readable over the network";
-                let fix = "set it to \"tls\" or \"starttls\", or name a server on this machine";
-                found.push(Finding::new(key, why, fix));
-            }
-        }
+        found.extend(check_tls("imap_tls", self.imap_tls, &self.imap_host));
+        found.extend(check_tls("smtp_tls", self.smtp_tls, &self.smtp_host));
         found.extend(self.ca_file.iter().filter_map(|path| values::absolute_path("ca_file", path)));
         if self.password.is_some() == self.oauth.is_some() {
             let why = "is one of two ways in, expected either it or oauth";

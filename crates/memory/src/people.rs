@@ -211,11 +211,7 @@ fn person(row: PersonRow) -> Result<Person, StoreError> {
     let PersonRow { id, scope, name, relation, birthday, user, user_name } = row;
     let read = |text: &String| {
         let what = || format!("{text:?} is not a birthday");
-        Birthday::from_stored(text).ok_or_else(|| StoreError::Inconsistent {
-            table: "people",
-            id: id.to_string(),
-            what: what(),
-        })
+        Birthday::from_stored(text).ok_or_else(|| StoreError::inconsistent("people", id, what()))
     };
     let birthday = birthday.as_ref().map(read).transpose()?;
     Ok(Person { id, scope, name, relation, birthday, user: user.zip(user_name), identities: Vec::new() })

@@ -373,11 +373,7 @@ async fn drive(ports: Arc<Ports>, line: RunControl, claimed: ClaimedRun) -> Resu
     let key = claimed.key.clone();
     match Driver::new(ports, line, &claimed) {
         Some(driver) => Box::pin(driver.drive(claimed)).await,
-        None => Err(StoreError::Inconsistent {
-            table: "runs",
-            id: key.run.to_string(),
-            what: "it is claimed, and its journal says that it is over".to_owned(),
-        }),
+        None => Err(StoreError::inconsistent("runs", key.run, "it is claimed, and its journal says that it is over")),
     }
 }
 

@@ -31,9 +31,5 @@ pub async fn put(tx: &mut Tx, texts: &[(String, String)]) -> Result<(), StoreErr
 /// When there is none, or the database fails.
 pub async fn get(tx: &mut Tx, hash: &str) -> Result<String, StoreError> {
     let text = sqlx::query_scalar!("SELECT text FROM blobs WHERE hash = $1", hash).fetch_optional(&mut *tx).await?;
-    text.ok_or_else(|| StoreError::Inconsistent {
-        table: "blobs",
-        id: hash.to_owned(),
-        what: "an event refers to it, and it is missing".to_owned(),
-    })
+    text.ok_or_else(|| StoreError::inconsistent("blobs", hash, "an event refers to it, and it is missing"))
 }

@@ -16,27 +16,6 @@ pub struct StandingDraft {
     pub external_id: String,
 }
 
-struct DraftRow {
-    run_id: RunId,
-    channel: String,
-    account: String,
-    chat: String,
-    thread: Option<String>,
-    external_id: String,
-}
-
-impl DraftRow {
-    fn decode(self) -> Result<StandingDraft, StoreError> {
-        let Self { run_id: run, channel, account, chat, thread, external_id } = self;
-        let channel: ChannelKind = channel.parse().map_err(|error| StoreError::Inconsistent {
-            table: "drafts",
-            id: run.to_string(),
-            what: format!("{error}"),
-        })?;
-        Ok(StandingDraft { run, conversation: Conversation { channel, account, chat, thread }, external_id })
-    }
-}
-
 /// Notes a draft; it takes the place of the run's last one.
 pub async fn put(tx: &mut Tx, draft: &StandingDraft) -> Result<(), StoreError> {
     let place = &draft.conversation;
@@ -63,13 +42,18 @@ pub async fn remove(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 }
 
 pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
-    let rows = sqlx::query_as!(
-        DraftRow,
+    let rows = sqlx::query!(
         r#"SELECT run_id AS "run_id!: RunId", channel, account, chat, thread, external_id FROM drafts ORDER BY run_id"#
     )
     .fetch_all(&mut *tx)
     .await?;
-    rows.into_iter().map(DraftRow::decode).collect()
+    let draft = rows.into_iter().map(|row| {
+        let channel = row.channel.parse::<ChannelKind>();
+        let channel = channel.map_err(|error| StoreError::inconsistent("drafts", row.run_id, error))?;
+        let conversation = Conversation { channel, account: row.account, chat: row.chat, thread: row.thread };
+        Ok(StandingDraft { run: row.run_id, conversation, external_id: row.external_id })
+    });
+    draft.collect()
 }
 
 /// Has this run a draft?

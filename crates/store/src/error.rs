@@ -3,6 +3,7 @@
 //! Every function that gives a [`StoreError`] fails when the database does. One that fails otherwise too says so.
 
 use std::any::Any;
+use std::fmt::Display;
 
 /// How much of a panic's message is kept.
 const PANIC_CHARS_MAX: usize = 200;
@@ -97,6 +98,11 @@ impl StoreError {
             | Self::Snapshot(_)
             | Self::Migration(_) => false,
         }
+    }
+
+    /// A row of this table holds what no Hob writes.
+    pub fn inconsistent(table: &'static str, id: impl Display, what: impl Display) -> Self {
+        Self::Inconsistent { table, id: id.to_string(), what: what.to_string() }
     }
 
     pub(crate) fn from_migrate(error: sqlx::migrate::MigrateError) -> Self {

@@ -17,11 +17,7 @@ const SHOWN_RUNS: i64 = 10;
 
 /// Reads a list that SQLite made.
 pub(crate) fn list<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<Vec<T>, StoreError> {
-    serde_json::from_str(json).map_err(|error| StoreError::Inconsistent {
-        table: "memories",
-        id: String::new(),
-        what: format!("{what}: {error}"),
-    })
+    serde_json::from_str(json).map_err(|error| StoreError::inconsistent("memories", "", format!("{what}: {error}")))
 }
 
 /// Cuts the next `length` bytes off.

@@ -58,28 +58,10 @@ pub async fn note(tx: &mut Tx, delivered: OutboxId) -> Result<bool, StoreError> 
     Ok(noted.rows_affected() > 0)
 }
 
-struct DueRow {
-    outbox: OutboxId,
-    key: String,
-    attempts: i64,
-    is_old: bool,
-    run: RunId,
-    session: SessionId,
-    user: UserId,
-    role: Role,
-    persona: Option<String>,
-    server: Option<String>,
-    channel: String,
-    account: String,
-    chat: String,
-    thread: Option<String>,
-}
-
 /// The first that is to be spoken.
 pub async fn next(tx: &mut Tx, now: Timestamp) -> Result<Option<DueSpeech>, StoreError> {
     let oldest = millis(now - AGE_MAX);
-    let row = sqlx::query_as!(
-        DueRow,
+    let row = sqlx::query!(
         r#"SELECT d.outbox_id AS "outbox!: OutboxId", o.key, d.attempts, coalesce(o.ended_at, o.created_at) < $1 AS "is_old!: bool",
                   r.id AS "run!: RunId", o.session_id AS "session!: SessionId", u.id AS "user!: UserId", u.role AS "role!: Role",
                   s.persona, s.server, o.channel, o.account, o.chat, o.thread
@@ -91,11 +73,8 @@ pub async fn next(tx: &mut Tx, now: Timestamp) -> Result<Option<DueSpeech>, Stor
     .fetch_optional(&mut *tx)
     .await?;
     let Some(row) = row else { return Ok(None) };
-    let channel = row.channel.parse::<ChannelKind>().map_err(|error| StoreError::Inconsistent {
-        table: "outbox",
-        id: row.outbox.to_string(),
-        what: error.to_string(),
-    })?;
+    let channel = row.channel.parse::<ChannelKind>();
+    let channel = channel.map_err(|error| StoreError::inconsistent("outbox", row.outbox, error))?;
     Ok(Some(DueSpeech {
         outbox: row.outbox,
         key: row.key,

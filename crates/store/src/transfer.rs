@@ -203,16 +203,16 @@ pub async fn said_at(tx: &mut Tx, scope: Scope, at: i64) -> Result<Vec<EpisodeSt
 }
 
 /// Writes down what `memories::add_to` does not know of.
-pub async fn set_use(tx: &mut Tx, id: MemoryId, memory: &WholeMemory) -> Result<(), StoreError> {
-    sqlx::query!(
-        "UPDATE memories SET pinned = $1, uses = $2, used_at = $3 WHERE id = $4",
-        memory.pinned,
-        memory.uses,
-        memory.used_at,
-        id
-    )
-    .execute(&mut *tx)
-    .await?;
+pub async fn set_use(
+    tx: &mut Tx,
+    id: MemoryId,
+    pinned: bool,
+    uses: i64,
+    used_at: Option<i64>,
+) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE memories SET pinned = $1, uses = $2, used_at = $3 WHERE id = $4", pinned, uses, used_at, id)
+        .execute(&mut *tx)
+        .await?;
     Ok(())
 }
 

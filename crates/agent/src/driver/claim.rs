@@ -130,11 +130,7 @@ pub async fn reload(tx: &mut Tx, key: &RunKey) -> Result<ClaimedRun, StoreError>
 }
 
 async fn with_session(tx: &mut Tx, key: RunKey, folded: FoldedRun, taken_in_at: i64) -> Result<ClaimedRun, StoreError> {
-    let missing = || StoreError::Inconsistent {
-        table: "sessions",
-        id: key.session.to_string(),
-        what: "a run refers to it, and it is missing".to_owned(),
-    };
+    let missing = || StoreError::inconsistent("sessions", key.session, "a run refers to it, and it is missing");
     let State::Queued(accepted) = &folded.replay.state else {
         let session = sessions::lookup(tx, key.session).await?.ok_or_else(missing)?;
         return Ok(ClaimedRun { key, folded, session, begins: None });
@@ -220,11 +216,8 @@ pub(crate) struct LoadPromptInputs {
 impl LoadPromptInputs {
     pub(crate) async fn load(&self, tx: &mut Tx) -> Result<PromptInputs, StoreError> {
         let tools = blobs::get(tx, &self.context.tools.0).await?;
-        let tools: Vec<ToolSchema> = serde_json::from_str(&tools).map_err(|error| StoreError::Inconsistent {
-            table: "blobs",
-            id: self.context.tools.to_string(),
-            what: error.to_string(),
-        })?;
+        let tools: Vec<ToolSchema> = serde_json::from_str(&tools)
+            .map_err(|error| StoreError::inconsistent("blobs", self.context.tools, error))?;
         let history = HistoryRange {
             session: self.session,
             reader: self.reader,

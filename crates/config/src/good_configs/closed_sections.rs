@@ -12,7 +12,7 @@ use hob_core::domain::principal::Role;
 use hob_core::policy::groups::GroupMode;
 
 /// The platforms; with `_accounts` behind, their further accounts.
-const CHANNELS: [&str; 4] = ["telegram", "slack", "discord", "email"];
+const CHANNELS: [&str; 5] = ["telegram", "slack", "discord", "matrix", "email"];
 /// What says who may speak there, besides the lists.
 const CHANNEL_ACCESS: [&str; 8] = [
     "allowed_user_ids",
@@ -34,13 +34,15 @@ const TOOL_ACCESS: [&str; 9] =
 /// Sections that are about access as a whole.
 const WHOLE: [&str; 5] = ["people", "groups", "approvals", "server", "home_assistant"];
 /// All that this rule knows of: for a section whose header is mistyped.
-const SECTIONS: [&str; 23] = [
+const SECTIONS: [&str; 25] = [
     "telegram",
     "telegram_accounts",
     "slack",
     "slack_accounts",
     "discord",
     "discord_accounts",
+    "matrix",
+    "matrix_accounts",
     "email",
     "email_accounts",
     "people",
@@ -137,10 +139,12 @@ pub(crate) fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
             "telegram" => config.telegram = None,
             "slack" => config.slack = None,
             "discord" => config.discord = None,
+            "matrix" => config.matrix = None,
             "email" => config.email = None,
             "telegram_accounts" => config.telegram_accounts.retain(|key, _| stays(key)),
             "slack_accounts" => config.slack_accounts.retain(|key, _| stays(key)),
             "discord_accounts" => config.discord_accounts.retain(|key, _| stays(key)),
+            "matrix_accounts" => config.matrix_accounts.retain(|key, _| stays(key)),
             "email_accounts" => config.email_accounts.retain(|key, _| stays(key)),
             "people" => config.people.retain(|key, _| stays(key)),
             "webhooks" => config.webhooks.retain(|key, _| stays(key)),
@@ -206,7 +210,7 @@ mod tests {
 
     #[test]
     fn n7_what_says_who_may_do_what_stays_closed_while_it_cannot_be_read() {
-        let table: [(&str, Option<&str>); 49] = [
+        let table: [(&str, Option<&str>); 53] = [
             ("", None),
             ("agent.iterations_max", None),
             ("provider.models.primary", None),
@@ -229,6 +233,10 @@ mod tests {
             ("telegram_accounts.work.api_url", None),
             ("slack.admin_user_ids", Some("slack")),
             ("discord_accounts.x.allow_guests", Some("discord_accounts.x")),
+            ("matrix.owner_user_ids[1]", Some("matrix")),
+            ("matrix.homeserver", None),
+            ("matrix_accounts.x.allow_guests", Some("matrix_accounts.x")),
+            ("matrx", Some("matrix")),
             ("email.owner_addresses[1]", Some("email")),
             ("email.verify", Some("email")),
             ("email.imap_user", None),

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::transfer::line::{FactLine, LineError, MemoryLine, PersonLine, ScopeRef, TransferLine, UserRef};
-use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, PersonId, UserId};
+use hob_core::domain::ids::{EpisodeId, FactId, PersonId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory};
-use hob_store::transfer::{self, WholeFact, WholeMemory, WholePerson};
+use hob_store::transfer::{self, WholeFact, WholePerson};
 use hob_store::{Tx, millis, sessions};
 
 /// Where what is imported comes from.
@@ -148,51 +148,38 @@ impl ImportState {
     }
 
     async fn memory(&mut self, tx: &mut Tx, scope: Scope, line: &MemoryLine) -> Result<bool, StoreError> {
-        let whole = WholeMemory {
-            id: MemoryId(0),
-            episode: EpisodeId(0),
-            scope,
-            speaker: line.speaker.clone(),
-            user: self.maybe(tx, line.said_by.as_ref()).await?,
-            text: line.text.clone(),
-            asked: line.asked.clone(),
-            origin: ORIGIN.to_owned(),
-            importance: line.importance,
-            pinned: line.pinned,
-            uses: line.uses,
-            used_at: line.used_at.map(millis),
-            at: millis(line.at),
-        };
+        let user = self.maybe(tx, line.said_by.as_ref()).await?;
+        let at = millis(line.at);
         let named = (scope, line.episode);
-        let then = self.then.of(tx, (scope, whole.at)).await?;
-        if let Some(episode) = then.get(&(whole.speaker.clone(), whole.text.clone())) {
+        let then = self.then.of(tx, (scope, at)).await?;
+        if let Some(episode) = then.get(&(line.speaker.clone(), line.text.clone())) {
             self.episodes.insert(named, *episode);
             return Ok(false);
         }
         let episode = match self.episodes.get(&named) {
             Some(episode) => *episode,
             None => {
-                let episode = memories::begin_episode(tx, scope, None, whole.at).await?;
+                let episode = memories::begin_episode(tx, scope, None, at).await?;
                 self.new_episodes.insert(episode);
                 episode
             }
         };
         self.episodes.insert(named, episode);
-        then.insert((whole.speaker.clone(), whole.text.clone()), episode);
+        then.insert((line.speaker.clone(), line.text.clone()), episode);
         let new = NewMemory {
             scope,
             session: None,
-            speaker: &whole.speaker,
-            user: whole.user,
+            speaker: &line.speaker,
+            user,
             message: None,
-            text: &whole.text,
-            asked: whole.asked.as_deref(),
+            text: &line.text,
+            asked: line.asked.as_deref(),
             origin: ORIGIN,
-            importance: whole.importance,
-            at: whole.at,
+            importance: line.importance,
+            at,
         };
         let id = memories::add_to(tx, episode, &new, None).await?;
-        transfer::set_use(tx, id, &whole).await?;
+        transfer::set_use(tx, id, line.pinned, line.uses, line.used_at.map(millis)).await?;
         self.imported.memories += 1;
         Ok(true)
     }

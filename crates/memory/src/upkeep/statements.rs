@@ -120,9 +120,6 @@ impl StoreVectors {
 }
 
 async fn row(tx: &mut Tx, model: i64) -> Result<VectorModel, StoreError> {
-    vectors::find(tx, model).await?.ok_or(StoreError::Inconsistent {
-        table: "embedding_models",
-        id: model.to_string(),
-        what: "the model at work has no row".to_owned(),
-    })
+    let found = vectors::find(tx, model).await?;
+    found.ok_or_else(|| StoreError::inconsistent("embedding_models", model, "the model at work has no row"))
 }

@@ -1,5 +1,7 @@
 //! What is in the outbox, to look at: how much waits and since when, and the questions that are open.
 
+use std::fmt::Display;
+
 use jiff::Timestamp;
 
 use crate::error::StoreError;
@@ -60,35 +62,9 @@ pub struct QuestionChunk {
     pub choices: Vec<Choice>,
 }
 
-struct QuestionRow {
-    id: OutboxId,
-    key: String,
-    session_id: SessionId,
-    channel: String,
-    account: String,
-    chat: String,
-    thread: Option<String>,
-    reply_to: Option<String>,
-    text: String,
-    choices: String,
-}
-
-impl QuestionRow {
-    fn decode(self) -> Result<QuestionChunk, StoreError> {
-        let id = self.id;
-        let bad = |what: String| StoreError::Inconsistent { table: "outbox", id: id.to_string(), what };
-        let channel: ChannelKind = self.channel.parse().map_err(|error| bad(format!("{error}")))?;
-        let choices = serde_json::from_str(&self.choices).map_err(|error| bad(error.to_string()))?;
-        let conversation = Conversation { channel, account: self.account, chat: self.chat, thread: self.thread };
-        let destination = Destination { conversation, reply_to: self.reply_to };
-        Ok(QuestionChunk { key: self.key, session: self.session_id, destination, text: self.text, choices })
-    }
-}
-
 /// The chunks in which a run put its questions, wherever; of one question, or of all (`None`).
 pub async fn questions(tx: &mut Tx, run: RunId, number: Option<u32>) -> Result<Vec<QuestionChunk>, StoreError> {
-    let rows = sqlx::query_as!(
-        QuestionRow,
+    let rows = sqlx::query!(
         r#"SELECT id AS "id!: OutboxId", key, session_id AS "session_id!: SessionId", channel, account, chat, thread, reply_to,
                   text, choices
            FROM outbox q WHERE run_id = $1 AND question IS NOT NULL AND ($2 IS NULL OR question = $2)
@@ -98,7 +74,15 @@ pub async fn questions(tx: &mut Tx, run: RunId, number: Option<u32>) -> Result<V
     )
     .fetch_all(&mut *tx)
     .await?;
-    rows.into_iter().map(QuestionRow::decode).collect()
+    let chunks = rows.into_iter().map(|row| {
+        let bad = |what: &dyn Display| StoreError::inconsistent("outbox", row.id, what);
+        let channel = row.channel.parse::<ChannelKind>().map_err(|error| bad(&error))?;
+        let choices = serde_json::from_str(&row.choices).map_err(|error| bad(&error))?;
+        let conversation = Conversation { channel, account: row.account, chat: row.chat, thread: row.thread };
+        let destination = Destination { conversation, reply_to: row.reply_to };
+        Ok(QuestionChunk { key: row.key, session: row.session_id, destination, text: row.text, choices })
+    });
+    chunks.collect()
 }
 
 /// What is not delivered yet.
