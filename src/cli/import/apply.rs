@@ -79,7 +79,7 @@ impl ExistingContent {
 
 /// Whose the memory becomes.
 pub(super) enum MemoryOwner {
-    TestHob,
+    House,
     Person(String),
     /// There is nothing to remember.
     Nobody,
@@ -94,7 +94,7 @@ pub(super) fn memory_owner(
 ) -> anyhow::Result<MemoryOwner> {
     match person {
         Some(name) => Ok(MemoryOwner::Person(name.to_owned())),
-        None if house => Ok(MemoryOwner::TestHob),
+        None if house => Ok(MemoryOwner::House),
         None if known.new_memories(plan) == 0 => Ok(MemoryOwner::Nobody),
         None => {
             let names = if known.people.is_empty() { String::new() } else { format!(" ({})", known.people.join(", ")) };
@@ -204,13 +204,13 @@ async fn remember(
     let ImportTarget { whose, tell } = target;
     let scope = match whose {
         MemoryOwner::Nobody => return Ok(0),
-        MemoryOwner::TestHob => Scope::TestHob,
+        MemoryOwner::House => Scope::House,
         MemoryOwner::Person(name) => person_named(&mut Reader::open(database).await?, &name).await?,
     };
     let new = plan.memories.iter().filter(|entry| !known.memories.contains(&entry.text));
     let lines = (1_u64..).zip(new).map(|(number, entry)| {
         let line = TransferLine::Memory(MemoryLine {
-            scope: ScopeRef::TestHob,
+            scope: ScopeRef::House,
             episode: number,
             speaker: plan.program.name().to_owned(),
             said_by: None,
