@@ -60,6 +60,16 @@ const steps = {
     state = await page.context().storageState();
   },
 };
+if (process.env.E2E_VIEWS?.includes("chat")) {
+  steps["a phone that follows the link can write at once"] = async () => {
+    const phone = await open({ width: 360, height: 640, touch: true });
+    await login(phone);
+    await phone.locator("#words").waitFor();
+    check(await phone.evaluate(() => document.querySelector("#words").getBoundingClientRect().bottom <= innerHeight), "the field is in sight");
+    if (process.env.E2E_SHOTS) await picture(phone, "phone");
+    await phone.context().close();
+  };
+}
 const wanted = new RegExp(process.env.E2E_VIEWS ?? "");
 for (const view of VIEWS.filter(({ name }) => wanted.test(name))) {
   for (const theme of ["light", "dark"]) {
