@@ -179,6 +179,51 @@ async fn f7_k2_windows_open_onto_a_chat_without_a_service() {
 }
 
 #[tokio::test]
+async fn f7_k2_windows_open_onto_a_script_and_onto_a_question() {
+    let house = House::new().await;
+    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
+    let mut script = Window::open(&house, &[]);
+    script.says("first").await;
+    assert_eq!(script.hears().await, "You said first");
+    let mut person = Person::sit_down(&house);
+    person.sees("a window onto the Hob that runs here").await;
+    person.sees("> ").await;
+    person.types("second\r").await;
+    assert_eq!(script.hears().await, "You said second");
+    // What is asked elsewhere when the script is over is answered before its Hob ends.
+    let gate = Gate::default();
+    house.model.reply(Script::default().gate(&gate).words("Here you are.").finish("stop").into());
+    let ends = async {
+        house.asked(3).await;
+        drop(script.stdin);
+        assert_eq!(within("end of the output", script.lines.next_line()).await.unwrap(), None);
+    };
+    let opens = async {
+        house.asked(3).await;
+        gate.open();
+    };
+    let (asked_beside, ..) = tokio::join!(asked(&house, &["--new", "elsewhere"]), ends, opens);
+    assert_eq!(asked_beside, (Some(0), "Here you are.\n".to_owned()));
+    assert!(script.hob.ended().await.success());
+    person.sees("the Hob that ran here has ended: `hob chat` again").await;
+
+    // Two questions at once: one of them runs the Hob, and the other is asked there.
+    let (one, two) = (Gate::default(), Gate::default());
+    house.model.reply(Script::default().gate(&one).words("Yes.").finish("stop").into());
+    house.model.reply(Script::default().gate(&two).words("Yes.").finish("stop").into());
+    let opens = async {
+        house.asked(5).await;
+        one.open();
+        two.open();
+    };
+    let (first, second, ()) =
+        tokio::join!(asked(&house, &["--new", "is it"]), asked(&house, &["--new", "is it not"]), opens);
+    let yes = (Some(0), "Yes.\n".to_owned());
+    assert_eq!((first, second), (yes.clone(), yes));
+    house.nothing_refused();
+}
+
+#[tokio::test]
 async fn f7_k2_what_is_asked_in_one_window_stands_in_the_other() {
     let house = echoing("").await;
     let mut person = Person::sit_down(&house);
