@@ -8,15 +8,13 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::attach::{self, AttachedWindow};
-use crate::cli::chat::{RestCheck, begin, chat_of, ports, start};
+use crate::cli::chat::{WindowSession, begin, chat_of, ports};
 use crate::cli::exit::{self, SilentExit};
 use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, runtime, show, show_json};
-use crate::daemon::ServedChannels;
 use hob_console::pipe::once;
 use hob_console::screen::Console;
-use hob_console::{ConsoleError, place};
-use hob_core::domain::channel::{Channel, IdleReason, Intake};
+use hob_core::domain::channel::{IdleReason, Intake};
 use hob_core::domain::lock::lock;
 
 /// What `hob ask` is told.
@@ -73,20 +71,8 @@ pub(super) fn run(arguments: &AskArguments, base: CliContext) -> anyhow::Result<
     let chat = chat_of(arguments.new);
     let question = arguments.question.join(" ");
     let window = attach::open(&base.data_dir, &chat)?;
-    let heard = CapturedOutput::default();
-    let console = Arc::new(Console::pipe(heard.clone()));
-    let ended = runtime().context("the runtime could not be started")?.block_on(async {
-        match window {
-            Some(window) => attached(window, question, &console, &chat).await,
-            None => ask_without_daemon(base, question, console, &chat).await,
-        }
-    })?;
-    let answered = AskReport { reply: heard.text(), ended };
-    if arguments.json {
-        show_json(&answered)?
-    } else {
-        show(&(answered.reply + "\n"))?
-    }
+    let asked = ask(question, base, window, &chat, arguments.json);
+    let ended = runtime().context("the runtime could not be started")?.block_on(asked)?;
     match ended {
         None | Some(IdleReason::Done | IdleReason::Quietly) => Ok(()),
         Some(IdleReason::Suspended) => {
@@ -99,31 +85,31 @@ pub(super) fn run(arguments: &AskArguments, base: CliContext) -> anyhow::Result<
     }
 }
 
-async fn attached(
-    mut window: AttachedWindow,
+async fn ask(
     question: String,
-    console: &Console<CapturedOutput>,
-    chat: &str,
-) -> anyhow::Result<Option<IdleReason>> {
-    let frames = window.frames()?;
-    let window = Arc::new(window);
-    let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
-    let ended: Result<Option<IdleReason>, ConsoleError> = tokio::select! {
-        ended = once(question, console, &*window, &ports) => ended,
-        () = window.show(frames, console) => refuse!("the Hob that ran here has ended"; "ask again"),
-    };
-    Ok(ended?)
-}
-
-async fn ask_without_daemon(
     base: CliContext,
-    question: String,
-    console: Arc<Console<CapturedOutput>>,
+    window: Option<AttachedWindow>,
     chat: &str,
+    json: bool,
 ) -> anyhow::Result<Option<IdleReason>> {
-    let daemon = Box::pin(start(base, ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>))).await?;
-    let quiet = RestCheck(daemon.idle_watcher(), place(chat));
-    let ended = once(question, &console, &quiet, &ports(daemon.router(), chat)).await;
-    daemon.stop().await;
-    Ok(ended?)
+    let heard = CapturedOutput::default();
+    let console = Console::pipe(heard.clone());
+    let session = Box::pin(WindowSession::of(base, window, chat, false)).await?;
+    let window = Arc::clone(&session.window);
+    let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
+    // Printed at once: a Hob of its own may have more to do before it has stopped.
+    let talk = async {
+        let ended = once(question, &console, &*window, &ports).await?;
+        let answered = AskReport { reply: heard.text(), ended };
+        if json {
+            show_json(&answered)?
+        } else {
+            show(&(answered.reply + "\n"))?
+        }
+        anyhow::Ok(ended)
+    };
+    match session.hold(&console, talk).await? {
+        Some(ended) => Ok(ended),
+        None => refuse!("the Hob that ran here has ended"; "ask again"),
+    }
 }

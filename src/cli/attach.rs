@@ -1,5 +1,5 @@
-//! A window onto the Hob that runs on this data directory: `hob chat` and `hob ask` beside it, through its socket, and the
-//! `hob chat` that runs it.
+//! A window onto the Hob that runs on this data directory: `hob chat` and `hob ask` beside it, through its socket, and the one
+//! of them that runs it.
 
 use std::io::{BufRead as _, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -22,12 +22,18 @@ use hob_core::domain::ids::{OutboxId, RunId};
 use hob_core::domain::inbound::{ChannelKind, Cursor, Inbound, InboundEvent};
 use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::{Rng, SystemRng};
+use hob_store::lock::holder;
 use hob_web::local_client::{AskError, post, stream};
 
 /// How long a running Hob may take to take a message in, its file among that.
 const WITHIN: Duration = Duration::from_secs(120);
+/// How often, and how many times, a Hob is looked for that has the data directory and no socket: it starts, or ends.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOKS_MAX: usize = 200;
 /// The largest file that is handed in.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// When Hob is asked again, if it did not say that a conversation is at rest.
+const REST_AGAIN: Duration = Duration::from_secs(1);
 /// How much may wait to be shown.
 const FRAMES_MAX: usize = 1_024;
 
@@ -47,17 +53,28 @@ pub(super) struct AttachedWindow {
     id: u64,
     chat: String,
     frames: Option<mpsc::Receiver<WindowFrame>>,
-    /// Whose questions were answered, of all windows on the conversation.
-    rested: watch::Sender<BTreeSet<u64>>,
-    gone: watch::Sender<bool>,
+    /// Whose questions were answered, of all windows on the conversation; none: everybody's.
+    rested: watch::Sender<BTreeSet<Option<u64>>>,
 }
 
-/// Opens a window onto a conversation of the Hob that runs here; none: none runs.
+/// Opens a window onto a conversation of the Hob that runs here; none: none runs. One that is about to start or to end is
+/// waited for.
 ///
 /// # Errors
 /// When one runs that cannot be asked.
 pub(super) fn open(data_dir: &Path, chat: &str) -> anyhow::Result<Option<AttachedWindow>> {
-    let stream = match stream(data_dir, &format!("/terminal/{chat}")) {
+    let path = format!("/terminal/{chat}");
+    let mut looks = 0;
+    let opened = loop {
+        match stream(data_dir, &path) {
+            Err(AskError::NotRunning) if looks < LOOKS_MAX && holder(data_dir)?.is_some() => {
+                looks += 1;
+                std::thread::sleep(LOOK_EVERY);
+            }
+            opened => break opened,
+        }
+    };
+    let stream = match opened {
         Ok(stream) => stream,
         Err(AskError::NotRunning | AskError::Place(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -99,7 +116,6 @@ impl AttachedWindow {
             chat: chat.to_owned(),
             frames: Some(frames),
             rested: watch::Sender::new(BTreeSet::new()),
-            gone: watch::Sender::new(false),
         }
     }
 
@@ -141,7 +157,6 @@ impl AttachedWindow {
                 }
             }
         }
-        self.gone.send_replace(true);
     }
 
     async fn say(&self, said: WindowMessage) -> Result<UpdateOutcome, String> {
@@ -207,20 +222,22 @@ impl Intake for AttachedWindow {
 impl SessionIdle for AttachedWindow {
     async fn quiet(&self) {
         let asked = SystemRng.next_u64();
-        let (mut rested, mut gone) = (self.rested.subscribe(), self.gone.subscribe());
-        let told = async {
-            if let Err(why) = self.request_rest(asked).await {
-                tracing::debug!(why, "Hob does not say when it is at rest");
-                return;
+        let mut rested = self.rested.subscribe();
+        let request = async {
+            while let Err(why) = self.request_rest(asked).await {
+                tracing::debug!(why, "Hob does not say when it is at rest: it is asked again");
+                tokio::time::sleep(REST_AGAIN).await;
             }
-            // Behind it stands nothing that was said before.
-            if rested.wait_for(|all| all.contains(&asked)).await.is_err() {
-                tracing::debug!("nobody shows this window");
-            }
+            std::future::pending::<()>().await;
         };
+        // Behind it stands nothing that was said before. Where Hob is gone, whoever shows the window goes on.
         tokio::select! {
-            () = told => {}
-            _ = gone.wait_for(|gone| *gone) => {}
+            told = rested.wait_for(|all| all.contains(&Some(asked)) || all.contains(&None)) => {
+                if told.is_err() {
+                    tracing::debug!("nobody shows this window");
+                }
+            }
+            () = request => {}
         }
     }
 }

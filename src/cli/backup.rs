@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::next_step::refuse;
 use crate::cli::progress::Progress;
+use crate::cli::replay::phrases::{count_of, utc_text};
 use crate::cli::{load_running_config, runtime, show};
 use crate::daemon::backups::folder;
 use hob_config::Config;
@@ -20,6 +21,7 @@ use hob_config::environment::Environment;
 use hob_config::load::LoadedConfig;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::rng::{Rng as _, SystemRng};
+use hob_core::domain::text::size;
 use hob_store::backup::archives;
 use hob_store::backup::make::{self, BackupRequest, CreatedBackup};
 use hob_store::backup::restore::{self, Archive};
@@ -102,14 +104,14 @@ const NAMED_MAX: usize = 5;
 /// What was made, and what is not in it.
 fn result_lines(made: &CreatedBackup, is_sealed: bool) -> Vec<String> {
     let mut told = vec![format!(
-        "{}: {} files, {} bytes, checked{}",
+        "{}: {}, {}, checked{}",
         made.path.display(),
-        made.files,
-        made.bytes,
+        count_of(made.files as u64, "file"),
+        size(made.bytes),
         if is_sealed { ", encrypted" } else { "" }
     )];
     if made.gone > 0 {
-        told.push(format!("{} contents are not in it: they were forgotten, or let go as old", made.gone));
+        told.push(format!("not in it, as forgotten or let go as old: {}", count_of(made.gone as u64, "file")));
     }
     if !made.skipped.is_empty() {
         let names: Vec<String> = made.skipped.iter().take(NAMED_MAX).map(|path| path.display().to_string()).collect();
@@ -194,8 +196,9 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
         let manifest =
             runtime()?.block_on(with_progress("Checking", &archive.read, restore::verify(archive, &scratch)))?;
         let archive = &archive.path;
-        let (count, made_at, schema) = (manifest.entries.len(), manifest.made_at, manifest.schema);
-        let told = format!("{}: whole. {count} files, made at {made_at}, schema {schema}\n", archive.display());
+        let (made_at, schema) = (utc_text(manifest.made_at), manifest.schema);
+        let files = count_of(manifest.entries.len() as u64, "file");
+        let told = format!("{}: whole. {files}, made at {made_at} UTC, schema {schema}\n", archive.display());
         return Ok(show(&told)?);
     }
     let environment = Environment::of_process();
@@ -203,9 +206,9 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
     create_data_dir(&data_dir)?;
     let restoring = restore::restore(archive, &data_dir, SystemClock.now());
     let restored = runtime()?.block_on(with_progress("Unpacking", &archive.read, restoring))?;
-    let (made_at, before) = (restored.manifest.made_at, restored.before.display());
+    let (made_at, before) = (utc_text(restored.manifest.made_at), restored.before.display());
     let mut told =
-        vec![format!("Restored to {made_at}. The data of before is in {before}; delete it when all is well.")];
+        vec![format!("Restored to {made_at} UTC. The data of before is in {before}; delete it when all is well.")];
     told.extend(restored.config.map(|config| {
         format!("The config of then, without its secrets, is {}; the one in use is as it was.", config.display())
     }));
@@ -223,14 +226,14 @@ mod tests {
             result_lines(&CreatedBackup { path: "/b/a.tar.gz".into(), bytes: 7, files: 3, gone, skipped }, false)
                 .join("\n")
         };
-        insta::assert_snapshot!(made(0, &[]), @"/b/a.tar.gz: 3 files, 7 bytes, checked");
+        insta::assert_snapshot!(made(0, &[]), @"/b/a.tar.gz: 3 files, 1 kB, checked");
         insta::assert_snapshot!(made(2, &["workspace/link", "workspace/pipe"]), @r"
-        /b/a.tar.gz: 3 files, 7 bytes, checked
-        2 contents are not in it: they were forgotten, or let go as old
+        /b/a.tar.gz: 3 files, 1 kB, checked
+        not in it, as forgotten or let go as old: 2 files
         2 not in it, as they are links, no files, or have names that are not UTF-8: workspace/link, workspace/pipe
         ");
         insta::assert_snapshot!(made(0, &["1", "2", "3", "4", "5", "6"]), @r"
-        /b/a.tar.gz: 3 files, 7 bytes, checked
+        /b/a.tar.gz: 3 files, 1 kB, checked
         6 not in it, as they are links, no files, or have names that are not UTF-8: 1, 2, 3, 4, 5, …
         ");
         let mut config = Config::default();

@@ -1,30 +1,36 @@
 //! `hob chat`: a conversation at the terminal, or with a script through a pipe.
 
-use std::io::{BufReader, IsTerminal, Stdout};
+use std::io::{BufReader, IsTerminal, Stdout, Write};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use anyhow::Context;
 use async_trait::async_trait;
 use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 
 use crate::cli::attach::{self, AttachedWindow};
 use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, runtime};
+use crate::daemon::error::StartError;
 use crate::daemon::idle::IdleWatcher;
+use crate::daemon::terminal_windows::WindowFrame;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, Daemon, ServedChannels, chat_log};
+use crate::daemon::{Blueprint, Daemon, OpenedData, ServedChannels, chat_log};
 use hob_config::environment::Environment;
 use hob_console::interact::interact;
 use hob_console::pipe::{ScriptInput, pipe};
 use hob_console::screen::Console;
 use hob_console::terminal::{Terminal, TerminalTraits};
 use hob_console::{LOCAL, Ports, SessionIdle, place};
-use hob_core::domain::channel::{Channel, Intake};
+use hob_core::domain::channel::Intake;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::rng::SystemRng;
 use hob_router::command::LISTED;
+use hob_store::lock::LockError;
 use hob_telemetry::{Format, Sink};
 
 /// What `hob chat` is told.
@@ -46,12 +52,7 @@ pub(super) fn run(arguments: ChatArguments, base: CliContext) -> anyhow::Result<
     let runtime = runtime().context("the runtime could not be started")?;
     let window = attach::open(&base.data_dir, &chat)?;
     runtime.block_on(async {
-        match (window, std::io::stdin().is_terminal()) {
-            (Some(window), true) => watched(base, window, &chat).await,
-            (Some(window), false) => relay_script(window, &chat).await,
-            (None, true) => typed(base, &chat).await,
-            (None, false) => piped(base, &chat).await,
-        }
+        if std::io::stdin().is_terminal() { typed(base, window, &chat).await } else { piped(base, window, &chat).await }
     })
 }
 
@@ -85,38 +86,82 @@ impl OpenTerminal {
     }
 }
 
-/// A person at a Hob of their own, onto which others may open windows as well.
-async fn typed(base: CliContext, chat: &str) -> anyhow::Result<()> {
-    let opened = OpenTerminal::of(&base)?;
-    let daemon = Box::pin(start(base, ServedChannels::Terminals)).await?;
-    opened.terminal.greet(&format!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model()))?;
-    let window_service = daemon.windows().context("this Hob has no windows")?;
-    let ended = talk(opened, attach::open_here(window_service, chat).await, chat).await;
-    daemon.stop().await;
-    ended
+/// A window onto this session, and the Hob behind it where none ran before: others may open windows onto that as well.
+pub(super) struct WindowSession {
+    pub(super) window: Arc<AttachedWindow>,
+    frames: mpsc::Receiver<WindowFrame>,
+    daemon: Option<Daemon>,
 }
 
-/// A person at a window onto the Hob that runs.
-async fn watched(base: CliContext, window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
-    let opened = OpenTerminal::of(&base)?;
-    opened.terminal.greet(
-        "This is a window onto the Hob that runs here.\n/help lists what can be said; Ctrl-D closes the window.",
-    )?;
-    talk(opened, window, chat).await
-}
-
-async fn talk(opened: OpenTerminal, mut window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
-    let OpenTerminal { terminal, console, mut terminate } = opened;
-    let frames = window.frames()?;
-    let window = Arc::new(window);
-    let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
-    tokio::select! {
-        ended = interact(terminal, &console, &ports) => Ok(ended?),
-        () = window.show(frames, &console) => {
-            refuse!("the Hob that ran here has ended"; "`hob chat` again, which runs one itself where none does")
-        }
-        _ = terminate.recv() => Ok(()),
+impl WindowSession {
+    /// `stays`: whether somebody sits here; a script or a question is there for a moment.
+    pub(super) async fn of(
+        base: CliContext,
+        window: Option<AttachedWindow>,
+        chat: &str,
+        stays: bool,
+    ) -> anyhow::Result<Self> {
+        let (mut window, daemon) = match window {
+            Some(window) => (window, None),
+            None => Box::pin(run_or_attach(base, chat, stays)).await?,
+        };
+        let frames = window.frames()?;
+        Ok(Self { window: Arc::new(window), frames, daemon })
     }
+
+    /// Which model answers, where this process asks it.
+    fn model(&self) -> Option<&str> {
+        self.daemon.as_ref().map(Daemon::model)
+    }
+
+    /// Shows what is said in the window as long as `talk` lasts; none: the Hob ended before. One of its own ends with it.
+    pub(super) async fn hold<W, T, E>(
+        self,
+        console: &Console<W>,
+        talk: impl Future<Output = Result<T, E>>,
+    ) -> Result<Option<T>, E>
+    where
+        W: Write + Send + 'static,
+    {
+        let Self { window, frames, daemon } = self;
+        let mut talk = pin!(talk);
+        let ended = tokio::select! {
+            ended = &mut talk => ended.map(Some),
+            // The last that was shown may have been all that was waited for.
+            () = window.show(frames, console) => match futures::poll!(&mut talk) {
+                Poll::Ready(ended) => ended.map(Some),
+                Poll::Pending => Ok(None),
+            },
+        };
+        if let Some(daemon) = daemon {
+            daemon.stop().await;
+        }
+        ended
+    }
+}
+
+/// A person at the terminal.
+async fn typed(base: CliContext, window: Option<AttachedWindow>, chat: &str) -> anyhow::Result<()> {
+    let OpenTerminal { terminal, console, mut terminate } = OpenTerminal::of(&base)?;
+    let session = Box::pin(WindowSession::of(base, window, chat, true)).await?;
+    terminal.greet(&match session.model() {
+        Some(model) => format!("{model}\n/help lists what can be said; Ctrl-D leaves."),
+        None => {
+            "This is a window onto the Hob that runs here.\n/help lists what can be said; Ctrl-D closes the window."
+                .to_owned()
+        }
+    })?;
+    let ports = ports(Arc::clone(&session.window) as Arc<dyn Intake>, chat);
+    let talk = async {
+        tokio::select! {
+            ended = interact(terminal, &console, &ports) => ended,
+            _ = terminate.recv() => Ok(()),
+        }
+    };
+    if session.hold(&console, talk).await?.is_none() {
+        refuse!("the Hob that ran here has ended"; "`hob chat` again, which runs one itself where none does");
+    }
+    Ok(())
 }
 
 /// How the terminal is drawn on: with styles, unless its owner wants none (https://no-color.org).
@@ -131,59 +176,59 @@ fn terminal_style(environment: &Environment) -> TerminalTraits {
     TerminalTraits { styles: !is_set("NO_COLOR"), is_dumb: term == "dumb", reflows }
 }
 
-async fn piped(base: CliContext, chat: &str) -> anyhow::Result<()> {
-    let console = Arc::new(Console::pipe(std::io::stdout()));
-    let daemon = Box::pin(start(base, ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>))).await?;
-    eprintln!("{}", daemon.model());
-    let quiet = RestCheck(daemon.idle_watcher(), place(chat));
+/// A script.
+async fn piped(base: CliContext, window: Option<AttachedWindow>, chat: &str) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
-    let ports = ports(daemon.router(), chat);
-    let ended = tokio::select! {
-        ended = pipe(input(), &console, &quiet, &ports) => ended,
-        _ = terminate.recv() => Ok(()),
-    };
-    daemon.stop().await;
-    Ok(ended?)
-}
-
-/// A script at a window onto the Hob that runs.
-async fn relay_script(mut window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
     let console = Console::pipe(std::io::stdout());
-    let frames = window.frames()?;
-    let window = Arc::new(window);
-    let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        ended = pipe(input(), &console, &*window, &ports) => Ok(ended?),
-        () = window.show(frames, &console) => refuse!("the Hob that ran here has ended"; "say again what was not answered"),
-        _ = terminate.recv() => Ok(()),
+    let session = Box::pin(WindowSession::of(base, window, chat, false)).await?;
+    if let Some(model) = session.model() {
+        eprintln!("{model}");
     }
+    let window = Arc::clone(&session.window);
+    let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
+    let talk = async {
+        tokio::select! {
+            ended = pipe(input(), &console, &*window, &ports) => ended,
+            _ = terminate.recv() => Ok(()),
+        }
+    };
+    if session.hold(&console, talk).await?.is_none() {
+        refuse!("the Hob that ran here has ended"; "say again what was not answered");
+    }
+    Ok(())
 }
 
 fn input() -> ScriptInput {
     ScriptInput { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) }
 }
 
-/// A daemon in this process; one that somebody else may open windows onto stays.
-pub(super) async fn start(base: CliContext, serves: ServedChannels) -> anyhow::Result<Daemon> {
+/// A Hob in this process with a window onto it, at terminals alone; or a window onto that of another which was quicker.
+async fn run_or_attach(base: CliContext, chat: &str, stays: bool) -> anyhow::Result<(AttachedWindow, Option<Daemon>)> {
     let conditions = base.conditions();
-    let daemon = Box::pin(Daemon::start(Blueprint {
+    let blueprint = Blueprint {
         config: base.loaded.config,
         config_file: base.loaded.path,
         source: base.loaded.source,
         redactor: base.redactor,
         data_dir: base.data_dir,
         environment: base.environment,
-        stays: matches!(serves, ServedChannels::Terminals),
-        serves,
+        stays,
+        serves: ServedChannels::Terminals,
         trial: None,
         space: Arc::new(SystemSpace),
         conditions,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
-    }))
-    .await?;
-    Ok(daemon)
+    };
+    let opened = OpenedData::of(&blueprint).await;
+    if let Err(StartError::Lock(LockError::Taken { .. })) = &opened
+        && let Some(window) = attach::open(&blueprint.data_dir, chat)?
+    {
+        return Ok((window, None));
+    }
+    let daemon = Box::pin(Daemon::begin(blueprint, opened?)).await?;
+    let desk = daemon.windows().context("this Hob has no windows")?;
+    Ok((attach::open_here(desk, chat).await, Some(daemon)))
 }
 
 pub(super) fn ports(intake: Arc<dyn Intake>, chat: &str) -> Ports {

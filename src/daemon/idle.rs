@@ -31,7 +31,7 @@ impl IdleWatcher {
         loop {
             let mut rested = std::pin::pin!(self.idle.notified());
             rested.as_mut().enable();
-            match self.store.look(async |tx| at_rest(tx, &key).await).await {
+            match self.store.look(async |tx| is_at_rest_now(tx, &key).await).await {
                 Ok(true) => return,
                 Ok(false) => rested.await,
                 Err(error) => {
@@ -41,9 +41,18 @@ impl IdleWatcher {
             }
         }
     }
+
+    /// Whether it is at rest at this moment, as far as can be told.
+    pub(super) async fn is_at_rest(&self, conversation: &Conversation) -> bool {
+        let key = conversation.session_key().0;
+        let looked = self.store.look(async |tx| is_at_rest_now(tx, &key).await).await;
+        looked
+            .inspect_err(|error| tracing::warn!(%error, "whether the conversation is at rest cannot be told"))
+            .is_ok_and(|is| is)
+    }
 }
 
-async fn at_rest(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
+async fn is_at_rest_now(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
     let Some(session) = sessions::find_by_key(tx, key).await? else {
         return Ok(true);
     };

@@ -29,9 +29,7 @@ pub(super) fn serve(
     let routes = routes.merge(hob_web::page::whereabouts(page_at)).merge(hob_web::undo::routes(Arc::clone(router)));
     let routes = routes.merge(hob_web::classes::routes(Arc::clone(router)));
     let routes = match windows {
-        Some(windows) => {
-            routes.merge(terminal_windows::routes(Arc::clone(windows), Arc::clone(router), shutdown.silence.clone()))
-        }
+        Some(windows) => routes.merge(terminal_windows::routes(shutdown.desk(windows, router))),
         None => routes,
     };
     shutdown.keep("the socket", local.serve(routes, shutdown.silence.clone()));

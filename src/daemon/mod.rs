@@ -277,8 +277,7 @@ impl Daemon {
     /// Where windows are opened; none: it serves one channel that is its caller's.
     #[must_use]
     pub fn windows(&self) -> Option<WindowService> {
-        let windows = Arc::clone(self.windows.as_ref()?);
-        Some(WindowService { windows, router: self.router(), stop: self.shutdown.silence.clone() })
+        self.windows.as_ref().map(|windows| self.shutdown.desk(windows, &self.router))
     }
 
     /// Tells when a conversation has come to rest.
@@ -320,6 +319,11 @@ impl Daemon {
         let flushed = last.min(Instant::now() + FLUSH);
         if tokio::time::timeout_at(flushed, self.shutdown.outbox.wait()).await.is_err() {
             tracing::warn!("not everything could be delivered: the rest goes out at the next start");
+        }
+        if let Some(windows) = &self.windows
+            && tokio::time::timeout(CLOSE, windows.tell_end()).await.is_err()
+        {
+            tracing::info!("windows were not told that all is said");
         }
         self.shutdown.silence.cancel();
         ended("outbox", &self.shutdown.outbox, last).await;

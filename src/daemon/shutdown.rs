@@ -9,8 +9,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::daemon::terminal_windows::{TerminalWindows, WindowService};
 use hob_config::Config;
 use hob_core::domain::inbound::ChannelKind;
+use hob_router::intake::Router;
 use hob_router::lanes::LaneSettings;
 use hob_store::Store;
 use hob_telemetry::tasks;
@@ -64,6 +66,12 @@ impl ShutdownStages {
         if tokio::time::timeout(FLUSH, store.close()).await.is_err() {
             tracing::warn!("hob.stop_overdue: the database is left open");
         }
+    }
+
+    /// Where windows are opened until Hob stops.
+    pub(super) fn desk(&self, windows: &Arc<TerminalWindows>, router: &Arc<Router>) -> WindowService {
+        let (windows, router) = (Arc::clone(windows), Arc::clone(router));
+        WindowService { windows, router, intake: self.intake.clone(), stop: self.silence.clone() }
     }
 
     /// How the lanes are stopped, and how many runs they have at once.

@@ -1,4 +1,4 @@
-//! Terminals beside a running Hob, as a channel.
+//! Terminals, as a channel: those beside a running Hob, and the one that runs it.
 //!
 //! Each window is a connection to the socket in the data directory, and is shown what is said and done in its conversation. What
 //! nobody is there to read waits.
@@ -39,11 +39,15 @@ use hob_core::domain::inbound::{
 use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use hob_router::intake::Router;
+use hob_router::operations::outbox::OutboxChangeOutcome;
 
 /// How much may be on its way to a window. One that takes none of it is given up.
 const FRAMES_MAX: usize = 4_096;
 /// When it is looked again whether somebody is there, if nobody came.
 const AWAY: Duration = Duration::from_secs(3_600);
+/// How often, and how many times, it is looked whether what found nobody is back in the outbox.
+const RETURN_LOOK_EVERY: Duration = Duration::from_millis(10);
+const RETURN_LOOKS_MAX: usize = 200;
 /// The largest message with its file, in bytes; a file is a third larger on its way.
 const MESSAGE_BYTES_MAX: usize = 96 * 1024 * 1024;
 /// What a window is told while nobody says anything, so that it is known whether it is still there.
@@ -78,9 +82,9 @@ pub enum WindowFrame {
         run: i64,
         progress: Progress,
     },
-    /// The conversation has come to rest since this was asked.
+    /// The conversation has come to rest since this was asked; none: whatever was asked, as Hob ends.
     Rested {
-        asked: u64,
+        asked: Option<u64>,
     },
 }
 
@@ -160,6 +164,16 @@ impl TerminalWindows {
         Self { rest, clock, chats: Mutex::default(), files: Mutex::default() }
     }
 
+    /// Tells the windows of each conversation that is at rest: Hob ends, and more will not be said.
+    pub(super) async fn tell_end(&self) {
+        let chats: Vec<String> = lock(&self.chats).keys().cloned().collect();
+        for chat in chats {
+            if self.rest.is_at_rest(&place(&chat)).await && !self.show(&chat, &WindowFrame::Rested { asked: None }) {
+                tracing::trace!(chat, "nobody watches");
+            }
+        }
+    }
+
     /// Shows a frame in each window of a conversation; tells whether there is one.
     fn show(&self, chat: &str, frame: &WindowFrame) -> bool {
         let mut chats = lock(&self.chats);
@@ -237,11 +251,16 @@ impl Channel for TerminalWindows {
             return Ok(Receipt { external_id: None });
         }
         let mut chats = lock(&self.chats);
-        let waiting = &mut chats.entry(chat.clone()).or_default().waiting;
-        if !waiting.contains(&message.id) {
-            waiting.push(message.id);
+        let chat = chats.entry(chat.clone()).or_default();
+        let why = "nobody is at this terminal".to_owned();
+        // Somebody who came just now was told of nothing that waits.
+        if !chat.windows.is_empty() {
+            return Err(DeliveryError::Retry { after: None, why });
         }
-        Err(DeliveryError::Retry { after: Some(AWAY), why: "nobody is at this terminal".to_owned() })
+        if !chat.waiting.contains(&message.id) {
+            chat.waiting.push(message.id);
+        }
+        Err(DeliveryError::Retry { after: Some(AWAY), why })
     }
 
     async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
@@ -271,6 +290,9 @@ impl Channel for TerminalWindows {
 pub struct WindowService {
     pub(super) windows: Arc<TerminalWindows>,
     pub(super) router: Arc<Router>,
+    /// Nothing more is taken in.
+    pub(super) intake: CancellationToken,
+    /// Nothing more is said.
     pub(super) stop: CancellationToken,
 }
 
@@ -284,18 +306,31 @@ impl WindowService {
     async fn opened(&self, chat: &str, shown: ShownWhen) -> mpsc::Receiver<WindowFrame> {
         let (frames, waiting) = self.windows.open(chat, shown);
         for id in waiting {
-            if let Err(error) = self.router.retry_delivery(id).await {
-                tracing::warn!(outbox = %id, %error, "what waited for a terminal waits on");
-            }
+            self.say_now(id).await;
         }
         frames
+    }
+
+    async fn say_now(&self, id: OutboxId) {
+        for _look in 0..RETURN_LOOKS_MAX {
+            match self.router.retry_delivery(id).await {
+                // It has found nobody, and is on its way back into the outbox.
+                Ok(OutboxChangeOutcome::Sending) => tokio::time::sleep(RETURN_LOOK_EVERY).await,
+                Ok(_) => return,
+                Err(error) => return tracing::warn!(outbox = %id, %error, "what waited for a terminal waits on"),
+            }
+        }
     }
 
     /// Hands a message in.
     ///
     /// # Errors
-    /// When its file has no form, or it cannot be stored.
+    /// When its file has no form, it cannot be stored, or Hob stops.
     pub async fn say(&self, chat: &str, said: WindowMessage) -> Result<UpdateOutcome, NotTaken> {
+        // Whoever waits for the answer would not see it.
+        if self.intake.is_cancelled() {
+            return Err(NotTaken::Stopping);
+        }
         let handle = format!("{chat}/{}", said.id);
         let mut attachments = Vec::new();
         let named = said.file.as_ref().map(|(name, _)| format!("[{name}] ")).unwrap_or_default();
@@ -331,7 +366,7 @@ impl WindowService {
             () = self.windows.rest.at_rest(&here) => {}
             () = self.stop.cancelled() => return Err(NoRest::Stopping),
         }
-        if self.windows.show(chat, &WindowFrame::Rested { asked }) { Ok(()) } else { Err(NoRest::Unseen) }
+        if self.windows.show(chat, &WindowFrame::Rested { asked: Some(asked) }) { Ok(()) } else { Err(NoRest::Unseen) }
     }
 }
 
@@ -351,19 +386,21 @@ pub enum NotTaken {
     File(#[from] base64::DecodeError),
     #[error("{0}")]
     Intake(#[from] IntakeError),
+    #[error("Hob stops")]
+    Stopping,
 }
 
 /// The routes. Only for the socket: whoever may use that may do anything with the data.
-pub(super) fn routes(windows: Arc<TerminalWindows>, router: Arc<Router>, stop: CancellationToken) -> Routes {
-    let (of_window, of_client) = (Arc::clone(&windows), stop.clone());
-    let asker = Arc::new(WindowAsker { windows: of_window, router: Arc::clone(&router), stop: of_client });
-    let clients = hob_web::mcp::local::routes(Arc::clone(&router), asker, stop.clone());
+pub(super) fn routes(desk: WindowService) -> Routes {
+    let (windows, router) = (Arc::clone(&desk.windows), Arc::clone(&desk.router));
+    let asker = Arc::new(WindowAsker { windows, router, stop: desk.stop.clone() });
+    let clients = hob_web::mcp::local::routes(Arc::clone(&desk.router), asker, desk.stop.clone());
     Routes::new()
         .route("/terminal/{chat}", post(open))
         .route("/terminal/{chat}/say", post(say))
         .route("/terminal/{chat}/rest/{asked}", post(rest))
         .layer(DefaultBodyLimit::max(MESSAGE_BYTES_MAX))
-        .with_state(WindowService { windows, router, stop })
+        .with_state(desk)
         .merge(clients)
 }
 
@@ -397,7 +434,7 @@ async fn say(
     window_service.say(&chat, said).await.map(Json).map_err(|error| {
         let status = match &error {
             NotTaken::File(_) => StatusCode::BAD_REQUEST,
-            NotTaken::Intake(_) => StatusCode::SERVICE_UNAVAILABLE,
+            NotTaken::Intake(_) | NotTaken::Stopping => StatusCode::SERVICE_UNAVAILABLE,
         };
         (status, error.to_string())
     })

@@ -49,7 +49,7 @@ async fn n12_a_household_goes_on_from_its_backup() {
     let place = folder.display().to_string();
     let arguments = ["backup", place.as_str()];
     let (made, ()) = tokio::join!(works(hob.home.path(), &arguments), talk);
-    assert!(made.contains(" files, ") && made.ends_with(" bytes, checked\n"), "{made}");
+    assert!(made.contains(" files, ") && made.ends_with(" kB, checked\n"), "{made}");
     hob.acknowledged().await;
     let archive = archives(&folder).pop().unwrap();
     let name = archive.display().to_string();

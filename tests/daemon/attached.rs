@@ -1,4 +1,4 @@
-//! `hob chat` and `hob ask` beside a running Hob: windows onto the same house.
+//! `hob chat` and `hob ask` beside a running Hob: windows onto the same hob.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
@@ -175,6 +175,51 @@ async fn f7_k2_windows_open_onto_a_chat_without_a_service() {
     second.sees("the Hob that ran here has ended: `hob chat` again").await;
     let mut next = Person::sit_down(&hob);
     next.sees("openai-compatible/fake answers").await;
+    hob.nothing_refused();
+}
+
+#[tokio::test]
+async fn f7_k2_windows_open_onto_a_script_and_onto_a_question() {
+    let hob = TestHob::new().await;
+    hob.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
+    let mut script = Window::open(&hob, &[]);
+    script.says("first").await;
+    assert_eq!(script.hears().await, "You said first");
+    let mut person = Person::sit_down(&hob);
+    person.sees("a window onto the Hob that runs here").await;
+    person.sees("> ").await;
+    person.types("second\r").await;
+    assert_eq!(script.hears().await, "You said second");
+    // What is asked elsewhere when the script is over is answered before its Hob ends.
+    let gate = Gate::default();
+    hob.model.reply(Script::default().gate(&gate).words("Here you are.").finish("stop").into());
+    let ends = async {
+        hob.asked(3).await;
+        drop(script.stdin);
+        assert_eq!(within("end of the output", script.lines.next_line()).await.unwrap(), None);
+    };
+    let opens = async {
+        hob.asked(3).await;
+        gate.open();
+    };
+    let (asked_beside, ..) = tokio::join!(asked(&hob, &["--new", "elsewhere"]), ends, opens);
+    assert_eq!(asked_beside, (Some(0), "Here you are.\n".to_owned()));
+    assert!(script.hob.ended().await.success());
+    person.sees("the Hob that ran here has ended: `hob chat` again").await;
+
+    // Two questions at once: one of them runs the Hob, and the other is asked there.
+    let (one, two) = (Gate::default(), Gate::default());
+    hob.model.reply(Script::default().gate(&one).words("Yes.").finish("stop").into());
+    hob.model.reply(Script::default().gate(&two).words("Yes.").finish("stop").into());
+    let opens = async {
+        hob.asked(5).await;
+        one.open();
+        two.open();
+    };
+    let (first, second, ()) =
+        tokio::join!(asked(&hob, &["--new", "is it"]), asked(&hob, &["--new", "is it not"]), opens);
+    let yes = (Some(0), "Yes.\n".to_owned());
+    assert_eq!((first, second), (yes.clone(), yes));
     hob.nothing_refused();
 }
 

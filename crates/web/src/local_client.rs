@@ -49,11 +49,8 @@ pub enum AskError {
     /// The answer is not HTTP.
     #[error("the program answering on Hob's socket is not Hob")]
     Foreign,
-    /// It is Hob, and has nothing there: it is there for one script or question, or another version.
-    #[error(
-        "the Hob that runs here answers a script or a question (`hob chat` in a pipe, `hob ask`), or is another version: wait for its \
-         end, or start `hob run`, onto which each of them is a window"
-    )]
+    /// It is Hob, and has nothing there.
+    #[error("the Hob that runs here is another version: restart it")]
     NotServed,
 }
 

@@ -67,6 +67,17 @@ const steps = {
     state = await page.context().storageState();
   },
 };
+if (process.env.E2E_VIEWS?.includes("chat")) {
+  steps["a phone that follows the link can write at once"] = async () => {
+    const phone = await open({ width: 360, height: 640, touch: true });
+    await login(phone);
+    await phone.locator("#words").waitFor();
+    check(await phone.evaluate(() => document.querySelector("#words").getBoundingClientRect().bottom <= innerHeight), "the field is in sight");
+    if (process.env.E2E_SHOTS) await picture(phone, "phone");
+    await phone.context().close();
+  };
+}
+
 /** In both themes: whoever hears the page or uses no pointer is not kept out. */
 async function without_barriers(tab, name) {
   for (const theme of ["light", "dark"]) {
