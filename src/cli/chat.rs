@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use anyhow::Context;
-use async_trait::async_trait;
 use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -15,7 +14,6 @@ use crate::cli::attach::{self, AttachedWindow};
 use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, runtime};
 use crate::daemon::error::StartError;
-use crate::daemon::idle::IdleWatcher;
 use crate::daemon::terminal_windows::WindowFrame;
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, Daemon, OpenedData, ServedChannels, chat_log};
@@ -24,10 +22,9 @@ use hob_console::interact::interact;
 use hob_console::pipe::{ScriptInput, pipe};
 use hob_console::screen::Console;
 use hob_console::terminal::{Terminal, TerminalTraits};
-use hob_console::{LOCAL, Ports, SessionIdle, place};
+use hob_console::{LOCAL, Ports, place};
 use hob_core::domain::channel::Intake;
 use hob_core::domain::clock::{Clock as _, SystemClock};
-use hob_core::domain::inbound::Conversation;
 use hob_core::domain::rng::SystemRng;
 use hob_router::command::LISTED;
 use hob_store::lock::LockError;
@@ -86,7 +83,7 @@ impl OpenTerminal {
     }
 }
 
-/// A window onto this session, and the Hob behind it where none ran before: others may open windows onto that as well.
+/// A window onto a conversation, and the Hob behind it where none ran before: others may open windows onto that as well.
 pub(super) struct WindowSession {
     pub(super) window: Arc<AttachedWindow>,
     frames: mpsc::Receiver<WindowFrame>,
@@ -107,6 +104,13 @@ impl WindowSession {
         };
         let frames = window.frames()?;
         Ok(Self { window: Arc::new(window), frames, daemon })
+    }
+
+    /// A window onto a Hob that ends with it.
+    pub(super) async fn with(daemon: Daemon, chat: &str) -> anyhow::Result<Self> {
+        let mut window = attach::open_here(daemon.windows(), chat).await;
+        let frames = window.frames()?;
+        Ok(Self { window: Arc::new(window), frames, daemon: Some(daemon) })
     }
 
     /// Which model answers, where this process asks it.
@@ -227,22 +231,11 @@ async fn run_or_attach(base: CliContext, chat: &str, stays: bool) -> anyhow::Res
         return Ok((window, None));
     }
     let daemon = Box::pin(Daemon::begin(blueprint, opened?)).await?;
-    let desk = daemon.windows().context("this Hob has no windows")?;
-    Ok((attach::open_here(desk, chat).await, Some(daemon)))
+    Ok((attach::open_here(daemon.windows(), chat).await, Some(daemon)))
 }
 
 pub(super) fn ports(intake: Arc<dyn Intake>, chat: &str) -> Ports {
     Ports { intake, rng: Arc::new(SystemRng), clock: Arc::new(SystemClock), name: "you".to_owned(), place: place(chat) }
-}
-
-/// Quiet when a conversation is at rest.
-pub(super) struct RestCheck(pub(super) IdleWatcher, pub(super) Conversation);
-
-#[async_trait]
-impl SessionIdle for RestCheck {
-    async fn quiet(&self) {
-        self.0.at_rest(&self.1).await;
-    }
 }
 
 #[cfg(test)]

@@ -16,9 +16,7 @@ use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::terminal_windows::TerminalWindows;
 use crate::daemon::toolset::home::HomeHandle;
 use crate::daemon::toolset::{self, ToolDependencies};
-use crate::daemon::{
-    Blueprint, ServedChannels, background, backups, config_mapping, email_policy, memory, models, trial,
-};
+use crate::daemon::{Blueprint, background, backups, config_mapping, email_policy, memory, models, trial};
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::{self, PromptSettings};
 use hob_agent::quota::QuotaChecker;
@@ -70,8 +68,8 @@ const STREAM_EVERY: Duration = Duration::from_millis(1500);
 pub(super) struct OwnChannels {
     /// The page's side of its conversations, if Hob listens.
     pub(super) page: Option<Arc<PageChannel>>,
-    /// The terminals beside it, if it serves.
-    pub(super) windows: Option<Arc<TerminalWindows>>,
+    /// The terminals.
+    pub(super) windows: Arc<TerminalWindows>,
 }
 
 /// What stays as long as the process does, whatever the config says.
@@ -140,19 +138,10 @@ impl ProcessServices {
 }
 
 /// The channels that are delivered to.
-pub(super) fn channels(
-    blueprint: &Blueprint,
-    connected: &[ConnectedAccount],
-    own: &OwnChannels,
-) -> Vec<Arc<dyn Channel>> {
+pub(super) fn channels(connected: &[ConnectedAccount], own: &OwnChannels) -> Vec<Arc<dyn Channel>> {
     let adapters = connected.iter().map(|connected| Arc::clone(&connected.adapter) as Arc<dyn Channel>);
     let page = own.page.clone().map(|page| page as Arc<dyn Channel>);
-    let windows = own.windows.clone().map(|windows| windows as Arc<dyn Channel>);
-    let brought = match &blueprint.serves {
-        ServedChannels::Own(channel) => Some(Arc::clone(channel)),
-        ServedChannels::Configured | ServedChannels::Terminals => None,
-    };
-    brought.into_iter().chain(adapters).chain(page).chain(windows).collect()
+    adapters.chain(page).chain([Arc::clone(&own.windows) as Arc<dyn Channel>]).collect()
 }
 
 /// What kinds of runs can be answered with these.

@@ -18,7 +18,7 @@ pub(super) fn serve(
     router: &Arc<Router>,
     blueprint: &Blueprint,
     page_at: Option<String>,
-    windows: Option<&Arc<TerminalWindows>>,
+    windows: &Arc<TerminalWindows>,
 ) {
     let local = match LocalSocket::open(&blueprint.data_dir) {
         Ok(local) => local,
@@ -28,10 +28,7 @@ pub(super) fn serve(
     let routes = hob_web::health::routes(Arc::clone(router)).merge(hob_web::status::routes(Arc::clone(router), places));
     let routes = routes.merge(hob_web::page::whereabouts(page_at)).merge(hob_web::undo::routes(Arc::clone(router)));
     let routes = routes.merge(hob_web::classes::routes(Arc::clone(router)));
-    let routes = match windows {
-        Some(windows) => routes.merge(terminal_windows::routes(shutdown.desk(windows, router))),
-        None => routes,
-    };
+    let routes = routes.merge(terminal_windows::routes(shutdown.window_service(windows, router)));
     shutdown.keep("the socket", local.serve(routes, shutdown.silence.clone()));
 }
 

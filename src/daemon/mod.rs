@@ -62,7 +62,7 @@ use hob_agent::write_off;
 use hob_config::Config;
 use hob_config::environment::Environment;
 use hob_config::{remarks, switched_off};
-use hob_core::domain::channel::{Adapter, Channel};
+use hob_core::domain::channel::Adapter;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::health::AccountHealth;
@@ -89,21 +89,19 @@ const CLOSE: Duration = Duration::from_millis(500);
 pub const DATABASE: &str = "hob.db";
 
 /// Where people reach this Hob.
-#[derive(Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServedChannels {
     /// On the channels of the config and the page, and at terminals.
     Configured,
     /// At terminals alone: those of the config stay off.
     Terminals,
-    /// On this one alone, which the caller brings.
-    Own(Arc<dyn Channel>),
 }
 
 impl ServedChannels {
     /// Whether the config says where; otherwise somebody sits here.
     #[must_use]
-    pub fn is_configured(&self) -> bool {
-        matches!(self, Self::Configured)
+    pub fn is_configured(self) -> bool {
+        self == Self::Configured
     }
 }
 
@@ -142,8 +140,7 @@ pub struct Daemon {
     router: Arc<Router>,
     store: Store,
     model: String,
-    idle: Arc<Notify>,
-    windows: Option<Arc<TerminalWindows>>,
+    windows: Arc<TerminalWindows>,
     shutdown: ShutdownStages,
     current: CurrentConfig,
     _lock: Arc<DataLock>,
@@ -210,14 +207,9 @@ impl Daemon {
         let connected = connect_accounts(blueprint, page.is_some())?;
         let idle: Arc<Notify> = Arc::default();
         let watch = IdleWatcher::new(store.clone(), Arc::clone(&idle));
-        let windows = match &blueprint.serves {
-            ServedChannels::Own(_) => None,
-            ServedChannels::Configured | ServedChannels::Terminals => {
-                Some(Arc::new(TerminalWindows::new(watch, Arc::clone(&blueprint.clock))))
-            }
-        };
-        let own = OwnChannels { page, windows: windows.clone() };
-        let channels = channels(blueprint, &connected, &own);
+        let windows = Arc::new(TerminalWindows::new(watch, Arc::clone(&blueprint.clock)));
+        let own = OwnChannels { page, windows: Arc::clone(&windows) };
+        let channels = channels(&connected, &own);
         let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
         let ports = delivery_ports(blueprint, store, &contents, shutdown, &idle);
@@ -256,7 +248,7 @@ impl Daemon {
         Box::pin(reloader.begin(listener)).await?;
         background::try_sandbox(shutdown, sandbox);
         let (store, shutdown) = (store.clone(), shutdown.clone());
-        Ok(Self { router, store, model, idle, windows, shutdown, current, _lock: Arc::clone(lock) })
+        Ok(Self { router, store, model, windows, shutdown, current, _lock: Arc::clone(lock) })
     }
 
     /// Which model answers, why, and how to change it.
@@ -274,15 +266,10 @@ impl Daemon {
         Arc::clone(&self.router)
     }
 
-    /// Where windows are opened; none: it serves one channel that is its caller's.
+    /// Where windows are opened.
     #[must_use]
-    pub fn windows(&self) -> Option<WindowService> {
-        self.windows.as_ref().map(|windows| self.shutdown.desk(windows, &self.router))
-    }
-
-    /// Tells when a conversation has come to rest.
-    pub fn idle_watcher(&self) -> IdleWatcher {
-        IdleWatcher::new(self.store.clone(), Arc::clone(&self.idle))
+    pub fn windows(&self) -> WindowService {
+        self.shutdown.window_service(&self.windows, &self.router)
     }
 
     /// Answers whether the runtime and the writer are alive, by letting them do something.
@@ -320,9 +307,7 @@ impl Daemon {
         if tokio::time::timeout_at(flushed, self.shutdown.outbox.wait()).await.is_err() {
             tracing::warn!("not everything could be delivered: the rest goes out at the next start");
         }
-        if let Some(windows) = &self.windows
-            && tokio::time::timeout(CLOSE, windows.tell_end()).await.is_err()
-        {
+        if tokio::time::timeout(CLOSE, self.windows.tell_end()).await.is_err() {
             tracing::info!("windows were not told that all is said");
         }
         self.shutdown.silence.cancel();

@@ -69,7 +69,7 @@ impl ShutdownStages {
     }
 
     /// Where windows are opened until Hob stops.
-    pub(super) fn desk(&self, windows: &Arc<TerminalWindows>, router: &Arc<Router>) -> WindowService {
+    pub(super) fn window_service(&self, windows: &Arc<TerminalWindows>, router: &Arc<Router>) -> WindowService {
         let (windows, router) = (Arc::clone(windows), Arc::clone(router));
         WindowService { windows, router, intake: self.intake.clone(), stop: self.silence.clone() }
     }

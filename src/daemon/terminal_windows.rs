@@ -391,16 +391,16 @@ pub enum NotTaken {
 }
 
 /// The routes. Only for the socket: whoever may use that may do anything with the data.
-pub(super) fn routes(desk: WindowService) -> Routes {
-    let (windows, router) = (Arc::clone(&desk.windows), Arc::clone(&desk.router));
-    let asker = Arc::new(WindowAsker { windows, router, stop: desk.stop.clone() });
-    let clients = hob_web::mcp::local::routes(Arc::clone(&desk.router), asker, desk.stop.clone());
+pub(super) fn routes(service: WindowService) -> Routes {
+    let (windows, router) = (Arc::clone(&service.windows), Arc::clone(&service.router));
+    let asker = Arc::new(WindowAsker { windows, router, stop: service.stop.clone() });
+    let clients = hob_web::mcp::local::routes(Arc::clone(&service.router), asker, service.stop.clone());
     Routes::new()
         .route("/terminal/{chat}", post(open))
         .route("/terminal/{chat}/say", post(say))
         .route("/terminal/{chat}/rest/{asked}", post(rest))
         .layer(DefaultBodyLimit::max(MESSAGE_BYTES_MAX))
-        .with_state(desk)
+        .with_state(service)
         .merge(clients)
 }
 

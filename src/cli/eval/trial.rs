@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use crate::cli::chat::{RestCheck, ports};
+use crate::cli::attach::AttachedWindow;
+use crate::cli::chat::{WindowSession, ports};
 use crate::cli::eval::case::Case;
 use crate::cli::isolated_config::isolated_config;
 use crate::cli::next_step::{refusal, refuse};
@@ -23,8 +24,8 @@ use hob_config::telemetry::TelemetryConfig;
 use hob_config::workspace::WorkspaceConfig;
 use hob_console::pipe::once;
 use hob_console::screen::Console;
-use hob_console::{LOCAL, place};
-use hob_core::domain::channel::{Channel, IdleReason};
+use hob_console::{ConsoleError, LOCAL};
+use hob_core::domain::channel::{IdleReason, Intake};
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::money::Money;
@@ -63,7 +64,6 @@ pub(super) async fn run(
     left: Money,
 ) -> anyhow::Result<TrialOutcome> {
     let folder = tempfile::Builder::new().prefix("hob-eval-").tempdir().context("there is no room for a trial")?;
-    let console = Arc::new(Console::pipe(io::sink()));
     let daemon = Box::pin(Daemon::start(Blueprint {
         config: trial_config(ground.config, case, model.is_some(), left)?,
         // Whoever would change the config changes what is thrown away.
@@ -72,7 +72,7 @@ pub(super) async fn run(
         redactor: ground.redactor.clone(),
         data_dir: folder.path().to_owned(),
         environment: ground.environment.clone(),
-        serves: ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>),
+        serves: ServedChannels::Terminals,
         trial: Some(Trial { model }),
         stays: false,
         conditions: Conditions::default(),
@@ -81,24 +81,27 @@ pub(super) async fn run(
         rng: Arc::new(SystemRng),
     }))
     .await?;
-    let said = tokio::time::timeout(TURN_MAX, play_case(&daemon, &console, case)).await;
-    daemon.stop().await;
-    said.map_err(|_elapsed| refusal!("it was not over within {} seconds", TURN_MAX.as_secs(); "ask for less in it, or name a faster model"))??;
+    let session = WindowSession::with(daemon, LOCAL).await?;
+    let (console, window) = (Console::pipe(io::sink()), Arc::clone(&session.window));
+    let talk = tokio::time::timeout(TURN_MAX, play_case(&window, &console, case));
+    let played = session.hold(&console, talk).await.map_err(
+        |_elapsed| refusal!("it was not over within {} seconds", TURN_MAX.as_secs(); "ask for less in it, or name a faster model"),
+    )?;
+    played.transpose()?;
     recorded(folder.path()).await
 }
 
 /// Says everything, and answers what is asked back.
-async fn play_case(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) -> anyhow::Result<()> {
-    let quiet = RestCheck(daemon.idle_watcher(), place(LOCAL));
-    let ports = ports(daemon.router(), LOCAL);
+async fn play_case(window: &Arc<AttachedWindow>, console: &Console<io::Sink>, case: &Case) -> Result<(), ConsoleError> {
+    let ports = ports(Arc::clone(window) as Arc<dyn Intake>, LOCAL);
     let answer = if case.approve { "yes" } else { "no" };
     for text in case.user_turns() {
-        let mut ended = once(text.clone(), console, &quiet, &ports).await?;
+        let mut ended = once(text.clone(), console, &**window, &ports).await?;
         for _question in 0..QUESTIONS_MAX {
             if ended != Some(IdleReason::Suspended) {
                 break;
             }
-            ended = once(answer.to_owned(), console, &quiet, &ports).await?;
+            ended = once(answer.to_owned(), console, &**window, &ports).await?;
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::ask::CapturedOutput;
-use crate::cli::chat::RestCheck;
+use crate::cli::chat::{WindowSession, ports};
 use crate::cli::init::asker::SetupError;
 use crate::cli::init::phone::is_of_a_home;
 use crate::cli::init::save::ConfigDraft;
@@ -30,10 +30,10 @@ use hob_agent::replay::RecordedRun;
 use hob_agent::replay::load::{self, LoadOutcome};
 use hob_config::Config;
 use hob_config::environment::Environment;
+use hob_console::LOCAL;
 use hob_console::pipe::{ScriptInput, pipe};
 use hob_console::screen::Console;
-use hob_console::{Ports, local};
-use hob_core::domain::channel::Channel;
+use hob_core::domain::channel::Intake;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::health::{ChannelHealth, Liveness};
@@ -314,24 +314,20 @@ fn not_started(error: &StartError) -> SetupTrouble {
 /// One question, asked as at the terminal, and what the record says about the answer.
 async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     let page = CapturedOutput::default();
-    let console = Arc::new(Console::pipe(page.clone()));
+    let console = Console::pipe(page.clone());
     let plan = Blueprint {
-        serves: ServedChannels::Own(Arc::clone(&console) as Arc<dyn Channel>),
+        serves: ServedChannels::Terminals,
         ..blueprint(draft, isolated_config(&draft.config, None), place.to_owned())?
     };
-    let daemon = Box::pin(Daemon::start(plan)).await?;
+    let session = WindowSession::with(Box::pin(Daemon::start(plan)).await?, LOCAL).await?;
     let input = ScriptInput { lines: Box::new(Cursor::new(QUESTION)), errors: Box::new(io::sink()) };
-    let quiet = RestCheck(daemon.idle_watcher(), local());
-    let ports = Ports {
-        intake: daemon.router(),
-        rng: Arc::new(SystemRng),
-        clock: Arc::new(SystemClock),
-        name: "you".to_owned(),
-        place: local(),
-    };
-    let ended = tokio::time::timeout(TURN_MAX, pipe(input, &console, &quiet, &ports)).await;
-    daemon.stop().await;
-    ended.map_err(|_elapsed| refusal!("there was no answer within {} seconds", TURN_MAX.as_secs(); "try again, or name a faster model"))??;
+    let window = Arc::clone(&session.window);
+    let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, LOCAL);
+    let talk = tokio::time::timeout(TURN_MAX, pipe(input, &console, &*window, &ports));
+    let talked = session.hold(&console, talk).await.map_err(
+        |_elapsed| refusal!("there was no answer within {} seconds", TURN_MAX.as_secs(); "try again, or name a faster model"),
+    )?;
+    talked.transpose()?;
     recorded_turn(place, page.text().trim_start().to_owned()).await
 }
 

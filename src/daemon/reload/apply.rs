@@ -103,7 +103,7 @@ impl Reloader {
         let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));
         let all = toolset::mcp::all(&self.blueprint);
         self.servers = self.servers.reconfigured(all, &ports.tools, self.blueprint.stays);
-        let reach = channels(&self.blueprint, &connected, &self.roots.own);
+        let reach = channels(&connected, &self.roots.own);
         let served = serves(&reach);
         let intake_config = self.made.intake_config(&self.roots, &self.servers, &self.blueprint);
         self.roots.delivery.exchange(delivery_config(&config, reach));

@@ -358,7 +358,7 @@ impl PreparedReloader {
             .as_ref()
             .and_then(|listener| web_page::address(listener, this.roots.own.page.as_ref(), &blueprint.config));
         // First: whoever reads that the page is there may ask for a link to it.
-        local_api::serve(&shutdown, &router, &blueprint, page_at, this.roots.own.windows.as_ref());
+        local_api::serve(&shutdown, &router, &blueprint, page_at, &this.roots.own.windows);
         if let Some(listener) = listener {
             let server = web_page::PageServer { blueprint: &blueprint, shutdown: &shutdown, router: &router };
             let (page, called) = (this.roots.own.page.clone(), this.begun.routes(&router));

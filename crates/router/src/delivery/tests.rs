@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use super::*;
 use crate::delivery::config::DeliveryLimits;
 use crate::streaming::StreamSettings;
+use hob_core::domain::capabilities::Capabilities;
 use hob_core::domain::channel::PresenceSignal;
 use hob_core::domain::health::Liveness;
 use hob_core::domain::outgoing::DraftMessage;
