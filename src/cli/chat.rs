@@ -49,7 +49,11 @@ pub(super) fn run(arguments: ChatArguments, base: CliContext) -> anyhow::Result<
     let runtime = runtime().context("the runtime could not be started")?;
     let window = attach::open(&base.data_dir, &chat)?;
     runtime.block_on(async {
-        if std::io::stdin().is_terminal() { typed(base, window, &chat).await } else { piped(base, window, &chat).await }
+        if std::io::stdin().is_terminal() {
+            Box::pin(typed(base, window, &chat)).await
+        } else {
+            Box::pin(piped(base, window, &chat)).await
+        }
     })
 }
 

@@ -4,7 +4,7 @@
 //! nobody is there to read waits.
 //!
 //! Never: conversation logic; what a command or a number means is the router's business.
-//! Start at [`TerminalWindows`]; `cli::attached` is the other end.
+//! Start at [`TerminalWindows`]; `cli::attach` is the other end.
 
 mod asker;
 

@@ -204,7 +204,7 @@ async fn f7_k2_windows_open_onto_a_script_and_onto_a_question() {
     };
     let (asked_beside, ..) = tokio::join!(asked(&hob, &["--new", "elsewhere"]), ends, opens);
     assert_eq!(asked_beside, (Some(0), "Here you are.\n".to_owned()));
-    assert!(script.hob.ended().await.success());
+    assert!(script.process.ended().await.success());
     person.sees("the Hob that ran here has ended: `hob chat` again").await;
 
     // Two questions at once: one of them runs the Hob, and the other is asked there.

@@ -16,7 +16,7 @@ use hob_core::domain::ids::{OutboxId, SessionId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::Choice;
 use hob_core::domain::principal::{Principal, Role};
-use hob_core::domain::text::{cut, one_line};
+use hob_core::domain::text::{cut, grouped, one_line};
 use hob_core::policy::access::AccessList;
 use hob_core::render::RenderedPiece;
 use hob_store::error::StoreError;
@@ -184,8 +184,12 @@ async fn ask_first(
 /// What owners are asked.
 fn owner_question_text(id: OutboxId, names: &str, subject: &str, text: &str) -> String {
     let shown = cut(text, SHOWN_CHARS);
+    let rest = match text.chars().count().saturating_sub(SHOWN_CHARS) {
+        0 => String::new(),
+        rest => format!("\n(Its other {} characters are not shown here.)", grouped(rest as u64)),
+    };
     format!(
-        "May I answer {names} by e-mail? I have never written to them before.\nIt is about: {subject}\n\n{shown}\n\n\
+        "May I answer {names} by e-mail? I have never written to them before.\nIt is about: {subject}\n\n{shown}{rest}\n\n\
          /mail yes {id} sends it and lets me answer them from now on, /mail no {id} does not send it."
     )
 }
@@ -347,6 +351,8 @@ mod tests {
 
         /mail yes 7 sends it and lets me answer them from now on, /mail no 7 does not send it.
         ");
+        let long = owner_question_text(OutboxId(7), "eve@x.example", "Tea", &"5".repeat(2_700));
+        assert!(long.contains("55…\n(Its other 1,200 characters are not shown here.)"), "{long}");
         let letter = QuarantinedMail {
             id: OutboxId(7),
             session: SessionId(1),

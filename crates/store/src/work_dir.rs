@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n12_what_is_nobodys_any_more_is_taken_away() {
+    fn n12_what_no_backup_needs_any_more_is_taken_away() {
         let hours = |hours| Some(SignedDuration::from_hours(hours));
         for (owner, age, expected) in [
             (WorkDirOwner::AtWork, hours(900), false),

@@ -217,7 +217,7 @@ impl LoadPromptInputs {
     pub(crate) async fn load(&self, tx: &mut Tx) -> Result<PromptInputs, StoreError> {
         let tools = blobs::get(tx, &self.context.tools.0).await?;
         let tools: Vec<ToolSchema> = serde_json::from_str(&tools)
-            .map_err(|error| StoreError::inconsistent("blobs", self.context.tools, error))?;
+            .map_err(|error| StoreError::inconsistent("blobs", &self.context.tools, error))?;
         let history = HistoryRange {
             session: self.session,
             reader: self.reader,

@@ -76,7 +76,7 @@ fn pass_on(client: TcpStream, other: &Other) {
     let server = TcpStream::connect((Ipv4Addr::LOCALHOST, other.port)).unwrap();
     let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
     let lost = Arc::new(AtomicBool::new(false));
-    let tool_output = Arc::clone(&lost);
+    let is_lost = Arc::clone(&lost);
     thread::spawn(move || {
         let mut chunk = vec![0; 65_536];
         while let Ok(read @ 1..) = answers.read(&mut chunk) {
@@ -95,7 +95,7 @@ fn pass_on(client: TcpStream, other: &Other) {
     while let Ok(read @ 1..) = client.read(&mut chunk) {
         let said = &chunk[..read];
         if (said.starts_with(b"PUT ") || said.starts_with(b"DELETE ")) && other.write_once() {
-            tool_output.store(true, Ordering::SeqCst);
+            is_lost.store(true, Ordering::SeqCst);
         }
         if server.write_all(said).is_err() {
             break;

@@ -227,7 +227,7 @@ pub(crate) fn decision(text: &str) -> Option<Decision> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     // What is said out of politeness behind it changes nothing.
     let plain = POLITE.iter().find_map(|word| said.strip_suffix(word).filter(|rest| rest.ends_with([' ', ','])));
-    match plain.unwrap_or(&said).trim_end_matches([' ', ',']) {
+    match plain.map_or(said.as_str(), |plain| plain.trim_end_matches([' ', ','])) {
         "yes" | "ja" | "approve once" => Some(Decision::Approve),
         "no" | "nein" => Some(Decision::Deny),
         _ => reason(text).map(|_| Decision::Deny),

@@ -248,8 +248,8 @@ async fn d5_a_bad_tool_costs_itself_and_no_other() {
     text: the schema of its arguments is not a JSON schema
     giant: the schema of its arguments has 100050 bytes, which is more than 24576
     pattern: the schema of its arguments is not valid: "(" is not a "regex"
-    : it has no name of 1 to 256 characters
-    : it has no name of 1 to 256 characters
+    : its name needs 1 to 256 characters
+    : its name needs 1 to 256 characters
     "#);
     world.stopped().await;
 }
