@@ -1,7 +1,7 @@
 //! Discord: its gateway in, its REST API out.
 //!
 //! Never: an event passed over before the intake has it, a decision who may speak, or the token in a text.
-//! Start at [`Discord::run`]; `gateway` keeps the connection, `submitter` hands in, `convert` translates,
+//! Start at [`Discord`]; `gateway` keeps the connection, `submitter` hands in, `convert` translates,
 //! `catch_up` fetches what was missed, `send` takes out.
 
 mod adapter;

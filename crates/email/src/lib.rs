@@ -2,7 +2,7 @@
 //!
 //! Never: a letter passed over before that is stored, an answer to what no person wrote, or a connection without TLS to
 //! another machine.
-//! Start at [`Email::run`]; `watch` brings in, `letter` translates, `send` takes out.
+//! Start at [`Email`]; `watch` brings in, `letter` translates, `send` takes out.
 
 mod adapter;
 mod authentic;

@@ -2,7 +2,7 @@
 //!
 //! Never: a sync token kept before the intake has what came with it, a message sent under two transaction ids, a key outside of the
 //! key store, or words in clear in a room that has been encrypted.
-//! Start at [`Matrix::run`]; `session` logs in, `sync` brings in, `convert` translates, `send` takes out, `key_store` keeps the keys.
+//! Start at [`Matrix`]; `session` logs in, `sync` brings in, `convert` translates, `send` takes out, `key_store` keeps the keys.
 
 mod adapter;
 mod call;

@@ -2,7 +2,7 @@
 //!
 //! Never: an envelope acknowledged before the intake has it, a decision who may speak, a token in a text, or an answer in
 //! the channel at large because its thread is not known.
-//! Start at [`Slack::run`]; `socket` brings in, `feeder` hands in, `catch_up` fetches what was missed, `convert` translates, `send` takes out.
+//! Start at [`Slack`]; `socket` brings in, `feeder` hands in, `catch_up` fetches what was missed, `convert` translates, `send` takes out.
 
 mod adapter;
 mod call;

@@ -1,7 +1,7 @@
 //! Telegram's Bot API: long polling or a webhook in, messages out.
 //!
 //! Never: an update acknowledged before the intake has it, a decision who may speak, or the token in a text.
-//! Start at [`Telegram::run`]; `poll` and `webhook` bring in, `convert` translates, `send` and `edit` take out.
+//! Start at [`Telegram`]; `poll` and `webhook` bring in, `convert` translates, `send` and `edit` take out.
 
 mod adapter;
 mod album;
