@@ -397,7 +397,10 @@ async fn f3_a_write_whose_answer_is_lost_may_have_been_done_and_is_not_done_twic
     let harness = Harness::with(&lossy(&server), "secret").await;
     let invocation = harness.invocation(0, &json!({ "title": "Tea", "start": "2026-12-03T16:00", "minutes": 30 }));
     let lost = Outcome::of(harness.tool("calendar_add").call(invocation.clone()).await);
-    assert!(matches!(&lost, Outcome::Transient(text) if text.contains("it is not known whether it was done")), "{lost:?}");
+    assert!(
+        matches!(&lost, Outcome::Transient(text) if text.contains("it is not known whether it was done")),
+        "{lost:?}"
+    );
     let again =
         tool_output(Outcome::of(harness.tool("calendar_add").call(Invocation { attempt: 2, ..invocation }).await));
     assert!(!again.failed && again.text.contains("It was added already"), "{}", again.text);
