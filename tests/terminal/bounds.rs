@@ -1,7 +1,9 @@
 //! What a command cannot exhaust, and that it ends.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -40,17 +42,34 @@ async fn c9_two_gigabytes_fill_neither_memory_nor_disk() {
     assert!(grown < 120 << 10, "{grown} KiB");
 }
 
+/// How this shell line is started in a sandbox that has to leave so much of the disk.
+fn sandboxed(place: &Harness, temporary: &Path, disk_left_mb: u64, line: &str) -> Vec<OsString> {
+    let mut reach = place.confinement.reach.clone();
+    reach.limits.disk_left_mb = disk_left_mb;
+    let profile = SandboxProfile { reach, overlays: Vec::new(), temporary: temporary.to_owned() };
+    place.sandbox.vector(&profile, &["/bin/bash", "-c", line].map(str::to_owned)).unwrap()
+}
+
+#[tokio::test]
+async fn who_is_slow_to_begin_hides_nothing() {
+    let place = Harness::new(IsolationMode::Namespaces).await;
+    let temporary = tempfile::tempdir_in("/var/tmp").unwrap();
+    let free = hob_store::space::free(temporary.path()).unwrap() >> 20;
+    // For so many microseconds each process stays what it was when it was forked: one whose memory nobody may look into. strace
+    // is no parent of it, as a sandbox looks who its parent is.
+    let mut slow = Command::new("strace");
+    slow.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=execve", "-e", "inject=execve:delay_enter=40000"]);
+    slow.args(sandboxed(&place, temporary.path(), free + free / 3, "echo begun")).current_dir(place.workspace());
+    let ended = slow.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "begun\n", "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
 #[tokio::test]
 async fn c9_a_command_does_not_fill_the_disk() {
     let place = Harness::new(IsolationMode::Namespaces).await;
     let temporary = tempfile::tempdir_in("/var/tmp").unwrap();
     let free = hob_store::space::free(temporary.path()).unwrap() >> 20;
-    let vector = |disk_left_mb: u64, line: &str| {
-        let mut reach = place.confinement.reach.clone();
-        reach.limits.disk_left_mb = disk_left_mb;
-        let room = SandboxProfile { reach, overlays: Vec::new(), temporary: temporary.path().to_owned() };
-        place.sandbox.vector(&room, &["/bin/bash", "-c", line].map(str::to_owned)).unwrap()
-    };
+    let vector = |disk_left_mb, line: &str| sandboxed(&place, temporary.path(), disk_left_mb, line);
     let start = |disk_left_mb: u64, line: &str| {
         let vector = vector(disk_left_mb, line);
         let mut command = Command::new(&vector[0]);

@@ -313,7 +313,10 @@ fn run_inner_stage(spec: &Spec, vector: &[OsString], state: Isolation, life: Own
         std::thread::spawn(move || until_too_many(most));
     }
     end_if_short(&disk);
+    let (program_runs, wait_for_program) = std::sync::mpsc::channel::<()>();
     std::thread::spawn(move || {
+        // Until the child is the program it hides its memory as this process does, and who hides has written all.
+        wait_for_program.iter().for_each(drop);
         loop {
             disk.wait();
             end_if_short(&disk);
@@ -324,10 +327,12 @@ fn run_inner_stage(spec: &Spec, vector: &[OsString], state: Isolation, life: Own
     };
     lower_priority();
     if program == operation::WORKER {
+        drop(program_runs);
         system("the work with files", operation::serve(io::stdin()))?;
         return Ok(0);
     }
     if program == document::WORKER {
+        drop(program_runs);
         system("the work with a document", document::serve(io::stdin()))?;
         return Ok(0);
     }
@@ -336,6 +341,7 @@ fn run_inner_stage(spec: &Spec, vector: &[OsString], state: Isolation, life: Own
         command.env("TMPDIR", &spec.temporary);
     }
     let child = command.args(arguments).spawn().map_err(|error| RestrictionError::System("the command", error))?;
+    drop(program_runs);
     wait_for(i32::try_from(child.id()).ok().and_then(Pid::from_raw))
 }
 
