@@ -327,6 +327,15 @@ impl WindowService {
     /// # Errors
     /// When its file has no form, it cannot be stored, or Hob stops.
     pub async fn say(&self, chat: &str, said: WindowMessage) -> Result<UpdateOutcome, NotTaken> {
+        self.take_in(chat, said, MessageMetadata::default()).await
+    }
+
+    async fn take_in(
+        &self,
+        chat: &str,
+        said: WindowMessage,
+        metadata: MessageMetadata,
+    ) -> Result<UpdateOutcome, NotTaken> {
         // Whoever waits for the answer would not see it.
         if self.intake.is_cancelled() {
             return Err(NotTaken::Stopping);
@@ -347,7 +356,7 @@ impl WindowService {
             happening: InboundEvent::Posted { text: said.text },
             sent_at: self.windows.clock.now(),
             attachments,
-            metadata: MessageMetadata::default(),
+            metadata,
         };
         // Before it is taken in: no answer may be shown ahead of it.
         self.windows.show(chat, &asked);
@@ -392,8 +401,7 @@ pub enum NotTaken {
 
 /// The routes. Only for the socket: whoever may use that may do anything with the data.
 pub(super) fn routes(service: WindowService) -> Routes {
-    let (windows, router) = (Arc::clone(&service.windows), Arc::clone(&service.router));
-    let asker = Arc::new(WindowAsker { windows, router, stop: service.stop.clone() });
+    let asker = Arc::new(WindowAsker(service.clone()));
     let clients = hob_web::mcp::local::routes(Arc::clone(&service.router), asker, service.stop.clone());
     Routes::new()
         .route("/terminal/{chat}", post(open))

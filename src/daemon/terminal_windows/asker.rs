@@ -1,45 +1,32 @@
 //! MCP clients of whoever sits at this machine (`hob mcp serve`) talk with Hob as a window does, and other windows show it.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 
-use crate::daemon::terminal_windows::{ShownWhen, TerminalWindows, WindowFrame};
+use crate::daemon::terminal_windows::{NotTaken, ShownWhen, WindowFrame, WindowMessage, WindowService};
 use hob_console::{LOCAL, place};
-use hob_core::domain::channel::{Intake as _, Progress, UpdateOutcome};
-use hob_core::domain::inbound::{Conversation, Inbound, InboundEvent, MessageMetadata, Sender};
+use hob_core::domain::channel::{Progress, UpdateOutcome};
+use hob_core::domain::inbound::{Conversation, MessageMetadata};
 use hob_core::domain::principal::Principal;
-use hob_router::intake::Router;
 use hob_store::error::StoreError;
 use hob_web::mcp::asker::{AskError, Asker};
 use hob_web::owner;
-use tokio_util::sync::CancellationToken;
 
 /// The program that `hob mcp serve` speaks for.
-pub(in crate::daemon) struct WindowAsker {
-    pub(in crate::daemon) windows: Arc<TerminalWindows>,
-    pub(in crate::daemon) router: Arc<Router>,
-    pub(in crate::daemon) stop: CancellationToken,
-}
+pub(super) struct WindowAsker(pub(super) WindowService);
 
 impl WindowAsker {
     /// Hands the words in.
     async fn say(&self, conversation: &Conversation, text: String) -> Result<(), AskError> {
-        let number = self.router.config().services.rng.next_u64();
-        self.windows.show(&conversation.chat, &WindowFrame::Asked { window: number, text: text.clone() });
-        let inbound = Inbound {
-            conversation: conversation.clone(),
-            external_id: format!("mcp-{number:016x}"),
-            sender: Sender { external_id: LOCAL.to_owned(), name: "you".to_owned() },
-            happening: InboundEvent::Posted { text },
-            sent_at: self.router.clock.now(),
-            attachments: Vec::new(),
-            metadata: MessageMetadata { by_program: true, ..MessageMetadata::default() },
-        };
-        match self.router.accept(inbound).await? {
-            UpdateOutcome::Committed | UpdateOutcome::Duplicate => Ok(()),
-            UpdateOutcome::Ignored => Err(AskError::NotTaken),
+        let window = self.0.router.config().services.rng.next_u64();
+        let said =
+            WindowMessage { id: format!("mcp-{window:016x}"), window, text, name: "you".to_owned(), file: None };
+        let metadata = MessageMetadata { by_program: true, ..MessageMetadata::default() };
+        match self.0.take_in(&conversation.chat, said, metadata).await {
+            Ok(UpdateOutcome::Committed | UpdateOutcome::Duplicate) => Ok(()),
+            Ok(UpdateOutcome::Ignored) | Err(NotTaken::File(_)) => Err(AskError::NotTaken),
+            Err(NotTaken::Intake(error)) => Err(error.into()),
+            Err(NotTaken::Stopping) => Err(AskError::Stopping),
         }
     }
 }
@@ -47,7 +34,7 @@ impl WindowAsker {
 #[async_trait]
 impl Asker for WindowAsker {
     async fn principal(&self) -> Result<Principal, StoreError> {
-        owner::at_terminal(&self.router, place(LOCAL), LOCAL).await
+        owner::at_terminal(&self.0.router, place(LOCAL), LOCAL).await
     }
 
     fn conversation(&self, name: Option<&str>) -> Conversation {
@@ -67,19 +54,14 @@ impl Asker for WindowAsker {
         text: String,
         told: Option<mpsc::Sender<String>>,
     ) -> Result<String, AskError> {
-        let (mut frames, waiting) = self.windows.open(&conversation.chat, ShownWhen::Queued);
-        for id in waiting {
-            if let Err(error) = self.router.retry_delivery(id).await {
-                tracing::warn!(outbox = %id, %error, "what waited for a terminal waits on");
-            }
-        }
+        let mut frames = self.0.opened(&conversation.chat, ShownWhen::Queued).await;
         self.say(conversation, text).await?;
         let mut heard = HeardWords { words: Vec::new(), told };
-        let mut rested = Box::pin(self.windows.rest.at_rest(conversation));
+        let mut rested = Box::pin(self.0.windows.rest.at_rest(conversation));
         loop {
             let frame = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => return Err(AskError::Stopping),
+                () = self.0.stop.cancelled() => return Err(AskError::Stopping),
                 frame = frames.recv() => frame,
                 () = &mut rested => break,
             };
