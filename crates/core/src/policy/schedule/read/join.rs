@@ -4,6 +4,7 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan};
 
+use crate::policy::schedule::read::lexicon::AheadUnit;
 use crate::policy::schedule::read::parts::{CalendarDay, ScheduleParts};
 use crate::policy::schedule::read::{ReadError, date};
 use crate::policy::schedule::{Rule, RuleError, Unit, moment};
@@ -123,16 +124,17 @@ fn ahead(parts: &ScheduleParts, here: &ReadContext<'_>) -> Result<Rule, ReadErro
     for (count, unit) in &parts.ahead {
         let count = i64::from(*count);
         let more = match unit {
-            Unit::Minutes => Span::new().try_minutes(count),
-            Unit::Hours => Span::new().try_hours(count),
-            Unit::Days => Span::new().try_days(count),
-            Unit::Weeks => Span::new().try_days(count.saturating_mul(7)),
+            AheadUnit::Seconds => Span::new().try_seconds(count),
+            AheadUnit::Of(Unit::Minutes) => Span::new().try_minutes(count),
+            AheadUnit::Of(Unit::Hours) => Span::new().try_hours(count),
+            AheadUnit::Of(Unit::Days) => Span::new().try_days(count),
+            AheadUnit::Of(Unit::Weeks) => Span::new().try_days(count.saturating_mul(7)),
         };
         let sum = more.and_then(|more| span.checked_add((more, jiff::SpanRelativeTo::days_are_24_hours())));
         span = sum.map_err(|_too_far| RuleError::Never)?;
     }
     let then = here.now.to_zoned(here.zone.clone()).checked_add(span).map_err(|_too_far| RuleError::Never)?;
-    let by_days = parts.ahead.iter().all(|(_, unit)| matches!(unit, Unit::Days | Unit::Weeks));
+    let by_days = parts.ahead.iter().all(|(_, unit)| matches!(unit, AheadUnit::Of(Unit::Days | Unit::Weeks)));
     match parts.times[..] {
         [time] if by_days => here.once(then.date(), time, parts),
         [_, ..] => Err(ReadError::Ambiguous),

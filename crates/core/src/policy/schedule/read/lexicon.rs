@@ -45,6 +45,8 @@ const GERMAN: &[(&str, &str)] = &[
     ("stunde", "hour"),
     ("stunden", "hours"),
     ("minuten", "minutes"),
+    ("sekunde", "second"),
+    ("sekunden", "seconds"),
     ("tag", "day"),
     ("tage", "days"),
     ("tagen", "days"),
@@ -172,8 +174,23 @@ pub(super) fn unit(word: &str) -> Option<Unit> {
     })
 }
 
+/// What the time until something is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AheadUnit {
+    /// Nothing is due again after so few.
+    Seconds,
+    Of(Unit),
+}
+
+pub(super) fn ahead_unit(word: &str) -> Option<AheadUnit> {
+    match word {
+        "s" | "sec" | "secs" | "second" | "seconds" => Some(AheadUnit::Seconds),
+        _ => unit(word).map(AheadUnit::Of),
+    }
+}
+
 /// A count with its unit in one word, like `2h`.
-pub(super) fn counted(word: &str) -> Option<(u32, Unit)> {
+pub(super) fn counted<T>(word: &str, unit: impl Fn(&str) -> Option<T>) -> Option<(u32, T)> {
     let at = word.find(|c: char| !c.is_ascii_digit())?;
     let (count, rest) = word.split_at(at);
     Some((count.parse().ok()?, unit(rest)?))

@@ -5,7 +5,7 @@ use jiff::tz::Offset;
 
 use crate::domain::lexicon::month;
 use crate::policy::schedule::Unit;
-use crate::policy::schedule::read::lexicon::{DayHalf, counted, day_half, day_of_month, ordinal, time, unit, weekday};
+use crate::policy::schedule::read::lexicon::{AheadUnit, DayHalf, ahead_unit, counted, day_half, day_of_month, ordinal, time, unit, weekday};
 use crate::policy::schedule::read::{ReadError, date};
 
 /// A day of the calendar, perhaps of each year.
@@ -22,7 +22,7 @@ pub(super) struct ScheduleParts {
     /// A period: every so many.
     pub(super) every: Option<(u32, Unit)>,
     /// How long from now.
-    pub(super) ahead: Vec<(u32, Unit)>,
+    pub(super) ahead: Vec<(u32, AheadUnit)>,
     /// Days of the week, from Sunday.
     pub(super) weekdays: Vec<u8>,
     /// They are meant again and again.
@@ -183,7 +183,7 @@ impl<'a> WordReader<'a> {
             self.at += usize::from(!other);
             return self.every_so_many(2);
         }
-        if let Some((count, unit)) = self.take(counted) {
+        if let Some((count, unit)) = self.take(|word| counted(word, unit)) {
             return Self::set(&mut self.parts.every, (count, unit));
         }
         if let Some(count) = self.take(|word| word.parse::<u32>().ok()) {
@@ -313,15 +313,15 @@ impl<'a> WordReader<'a> {
                 if !self.skip(&["hour"]) {
                     return Err(Self::unknown("half"));
                 }
-                self.parts.ahead.push((30, Unit::Minutes));
-            } else if let Some(counted) = self.take(counted) {
+                self.parts.ahead.push((30, AheadUnit::Of(Unit::Minutes)));
+            } else if let Some(counted) = self.take(|word| counted(word, ahead_unit)) {
                 self.parts.ahead.push(counted);
             } else {
                 let count = self.take(|word| match word {
                     "a" | "an" => Some(1),
                     word => word.parse().ok(),
                 });
-                let unit = self.take(unit);
+                let unit = self.take(ahead_unit);
                 let (Some(count), Some(unit)) = (count, unit) else {
                     return Err(Self::unknown(self.peek().unwrap_or("in")));
                 };
