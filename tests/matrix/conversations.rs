@@ -83,12 +83,18 @@ async fn f11_a_reply_grows_by_edits_and_what_waits_is_changed_and_taken_back() {
     while waits().await != 1 {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
+    // Each note takes the place of the draft, which is written anew below it.
+    let stands_below = |note: &str| {
+        let lines = ada.by_hob(&room);
+        lines.iter().any(|line| line == note) && lines.last().is_some_and(|line| line.ends_with(" …"))
+    };
+    ada.until("draft below the last note", |_| stands_below("Queued, 2nd.")).await;
     world.hob.model.reply(Reply::text("Bought."));
     gate.open();
     let told = ada.hears(&room, &format!("{begun}{whole}")).await;
     ada.hears(&room, "Bought.").await;
     assert!(world.hob.model.requests().last().unwrap().last_user().contains("buy milk"));
-    // One draft became the story, in its place; one that made room for a note was taken back.
+    // One draft became the story, in its place; those that made room for a note were taken back.
     let drafts: Vec<_> =
         ada.standing(&room).into_iter().filter(|event| said(event).is_some_and(|text| text.ends_with(" …"))).collect();
     let [draft] = &drafts[..] else { panic!("{drafts:#?}") };
