@@ -19,8 +19,7 @@ impl WindowAsker {
     /// Hands the words in.
     async fn say(&self, conversation: &Conversation, text: String) -> Result<(), AskError> {
         let window = self.0.router.config().services.rng.next_u64();
-        let said =
-            WindowMessage { id: format!("mcp-{window:016x}"), window, text, name: "you".to_owned(), file: None };
+        let said = WindowMessage { id: format!("mcp-{window:016x}"), window, text, name: "you".to_owned(), file: None };
         let metadata = MessageMetadata { by_program: true, ..MessageMetadata::default() };
         match self.0.take_in(&conversation.chat, said, metadata).await {
             Ok(UpdateOutcome::Committed | UpdateOutcome::Duplicate) => Ok(()),

@@ -5,7 +5,9 @@ use jiff::tz::Offset;
 
 use crate::domain::lexicon::month;
 use crate::policy::schedule::Unit;
-use crate::policy::schedule::read::lexicon::{AheadUnit, DayHalf, ahead_unit, counted, day_half, day_of_month, ordinal, time, unit, weekday};
+use crate::policy::schedule::read::lexicon::{
+    AheadUnit, DayHalf, ahead_unit, counted, day_half, day_of_month, ordinal, time, unit, weekday,
+};
 use crate::policy::schedule::read::{ReadError, date};
 
 /// A day of the calendar, perhaps of each year.
