@@ -23,8 +23,8 @@ pub(super) fn hostile(dir: &Path, mode: &str) -> Settings {
     program(&["python3", script, dir, mode])
 }
 
-fn soon(dir: &Path, mode: &str) -> Settings {
-    let within = Duration::from_secs(1);
+fn soon(dir: &Path, mode: &str, seconds: u64) -> Settings {
+    let within = Duration::from_secs(seconds);
     Settings { start_within: within, call_within: within, ..hostile(dir, mode) }
 }
 
@@ -151,16 +151,16 @@ async fn a_long_answer_is_cut_and_endless_murmurs_are_read() {
 
 #[tokio::test]
 async fn a_server_that_says_nothing_or_nonsense_is_told_of() {
-    let line = async |mode: &str| {
-        let world = Harness::with(|dir| soon(dir, mode)).asked().await;
+    let line = async |mode: &str, seconds: u64| {
+        let world = Harness::with(|dir| soon(dir, mode, seconds)).asked().await;
         world.stopped().await;
         let line = world.line();
         let (_, why) = line.split_once('(').unwrap_or_else(|| panic!("{line}"));
         why.to_owned()
     };
-    insta::assert_snapshot!(line("silent").await, @"it did not answer within 1 s)");
-    insta::assert_snapshot!(line("garbage").await, @r#"it did not answer within 1 s: it said what is not MCP: "Listening on port 3000")"#);
-    let ended = line("exit").await;
+    insta::assert_snapshot!(line("silent", 1).await, @"it did not answer within 1 s)");
+    insta::assert_snapshot!(line("garbage", 5).await, @r#"it did not answer within 5 s: it said what is not MCP: "Listening on port 3000")"#);
+    let ended = line("exit", 5).await;
     assert!(ended.ends_with(r#"it ended (exit status: 3); its last words were "no such database")"#), "{ended}");
     let missing = Harness::with(|_| program(&["/nonexistent"])).asked().await;
     assert!(
