@@ -25,7 +25,7 @@ impl WindowAsker {
             Ok(UpdateOutcome::Committed | UpdateOutcome::Duplicate) => Ok(()),
             Ok(UpdateOutcome::Ignored) | Err(NotTaken::File(_)) => Err(AskError::NotTaken),
             Err(NotTaken::Intake(error)) => Err(error.into()),
-            Err(NotTaken::Stopping) => Err(AskError::Stopping),
+            Err(NotTaken::Stopping) => Err(AskError::Closing),
         }
     }
 }

@@ -16,6 +16,9 @@ pub enum AskError {
     /// Hob stops; nothing is lost.
     #[error("Hob is stopping. The message is kept and will be answered after the next start.")]
     Stopping,
+    /// Hob stops, and has taken nothing in.
+    #[error("Hob is stopping and did not take the message: say it again after the next start.")]
+    Closing,
     /// Nobody is let in.
     #[error("nobody is let in there")]
     NotTaken,
