@@ -19,6 +19,8 @@ macro_rules! row_id {
             }
         }
 
+        crate::sql_transparent!($name, i64);
+
         impl From<i64> for $name {
             fn from(id: i64) -> Self {
                 Self(id)
@@ -104,6 +106,8 @@ row_id!(
 #[serde(transparent)]
 #[sqlx(transparent)]
 pub struct SessionKey(pub String);
+
+crate::sql_transparent!(SessionKey, String);
 
 impl fmt::Display for SessionKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

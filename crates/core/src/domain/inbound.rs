@@ -30,6 +30,8 @@ pub enum ChannelKind {
     Event,
 }
 
+crate::sql_names!(ChannelKind);
+
 impl ChannelKind {
     /// The name used in the database, logs and session keys.
     pub fn as_str(self) -> &'static str {

@@ -10,6 +10,7 @@ use sqlx::sqlite::{SqliteArgumentsBuffer, SqliteTypeInfo, SqliteValueRef};
 use sqlx::{Decode, Encode, Sqlite, Type};
 
 use crate::domain::ids::{SessionId, UserId};
+use crate::domain::sql_value::{FromSql, SqlValue, ToSql, UnreadableValue, kind};
 
 /// Who may see a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,6 +83,22 @@ impl Encode<'_, Sqlite> for Scope {
     }
 }
 
+impl ToSql for Scope {
+    type Kind = kind::Text;
+
+    fn to_sql(&self) -> SqlValue<'_> {
+        SqlValue::Text(Some(self.to_string().into()))
+    }
+}
+
+impl FromSql for Scope {
+    type Kind = kind::Text;
+
+    fn from_sql(value: SqlValue<'_>) -> Result<Self, UnreadableValue> {
+        String::from_sql(value)?.parse().map_err(|error: UnknownScope| UnreadableValue(error.to_string()))
+    }
+}
+
 impl<'r> Decode<'r, Sqlite> for Scope {
     fn decode(value: SqliteValueRef<'r>) -> Result<Self, BoxDynError> {
         Ok(<&str as Decode<Sqlite>>::decode(value)?.parse()?)
@@ -104,6 +121,8 @@ pub enum RecallCause {
     /// Hob answered it before, and was asked for that.
     Answer,
 }
+
+crate::sql_names!(RecallCause);
 
 impl RecallCause {
     /// The name in the database and the journal.

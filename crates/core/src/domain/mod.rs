@@ -35,6 +35,7 @@ pub mod rng;
 pub mod secret;
 pub mod skills;
 pub mod space;
+pub mod sql_value;
 pub mod text;
 pub mod tool_class;
 pub mod tools;

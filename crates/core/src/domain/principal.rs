@@ -24,6 +24,8 @@ pub enum Role {
     Owner,
 }
 
+crate::sql_names!(Role);
+
 impl Role {
     /// The name in the database.
     pub fn as_str(self) -> &'static str {
