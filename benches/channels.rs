@@ -51,7 +51,6 @@ use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::trial::Confinement;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use sqlx::Connection;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

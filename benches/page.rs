@@ -264,7 +264,7 @@ async fn fill(path: &Path) {
          ANALYZE;"
     );
     database.execute(sqlx::AssertSqlSafe(rows)).await.unwrap();
-    sqlx::Connection::close(database).await.unwrap();
+    database.close().await.unwrap();
 }
 
 fn main() {

@@ -21,7 +21,7 @@ use hob_testkit::fake_slack::FakeSlack;
 use hob_testkit::mail_servers::{self, Servers};
 use household::{HI, Household, NEIGHBOUR, OWNER, Process, QUESTION, people};
 use jiff::{SignedDuration, Timestamp};
-use sqlx::{Connection, Executor};
+use sqlx::Executor;
 use tokio::time::Instant;
 
 /// Starts of each build; the middle one counts.

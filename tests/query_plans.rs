@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hob_store::{SchedulingMode, Store};
 use serde_json::Value;
-use sqlx::{Connection, Row, SqliteConnection};
+use sqlx::Row;
 
 /// The tables that grow as long as Hob lives.
 const GROWING: &[&str] = &[
@@ -46,7 +46,7 @@ const GROWING: &[&str] = &[
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`. One along an index counts, too, unless the index
 /// holds but a part of the table or the query stops early.
-async fn scans(database: &mut SqliteConnection, query: &str) -> Vec<String> {
+async fn scans(database: &mut hob_store::Tx, query: &str) -> Vec<String> {
     let plan = sqlx::query(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}")))
         .fetch_all(&mut *database)
         .await

@@ -206,7 +206,7 @@ async fn n12_a_backup_under_load_is_of_one_moment() {
             .fetch_all(&mut database)
             .await
             .unwrap();
-    sqlx::Connection::close(database).await.unwrap();
+    database.close().await.unwrap();
     // What was answered before the backup was begun is in it, answered.
     let before = |(_, state, text): &&(i64, String, String)| text == "before the backup" && state == "completed";
     assert_eq!(runs.iter().filter(before).count(), 3);

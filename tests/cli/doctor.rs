@@ -154,7 +154,7 @@ async fn n12_a_newer_database_is_told_by_the_version_and_by_the_doctor() {
     let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
                  VALUES (999, 'from the future', 1, x'00', 0)";
     sqlx::query(newer).execute(&mut database).await.unwrap();
-    sqlx::Connection::close(database).await.unwrap();
+    database.close().await.unwrap();
     let (code, said) = ran(hob.home.path(), &["version", "--check"]).await;
     assert_eq!(code, 65);
     assert!(said.contains("made by a newer Hob (schema 999, ") && said.contains("docs/upgrade.md"), "{said}");

@@ -2,7 +2,6 @@
 
 use hob_store::Store;
 use serde_json::Value;
-use sqlx::Connection;
 
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_telegram::Fault;

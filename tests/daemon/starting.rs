@@ -37,7 +37,7 @@ async fn k3_a_database_from_a_newer_hob() {
     let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
                  VALUES (999, 'from the future', 1, x'00', 0)";
     sqlx::query(newer).execute(&mut database).await.unwrap();
-    sqlx::Connection::close(database).await.unwrap();
+    database.close().await.unwrap();
     let before = std::fs::read(hob.path("data/hob.db")).unwrap();
     let (code, said) = refused(hob_command(hob.home.path(), &["run"])).await;
     assert_eq!(code, Some(65));

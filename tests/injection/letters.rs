@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use hob_store::Store;
-use sqlx::Connection;
 
 use crate::corpus::Payload;
 use crate::obey::DO;

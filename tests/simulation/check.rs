@@ -112,7 +112,7 @@ fn on(path: &Path, check: impl AsyncFnOnce(&mut Tx) -> Vec<String>) -> Vec<Strin
     runtime.block_on(async {
         let mut connection = Store::raw(path).await.unwrap();
         let wrong = check(&mut connection).await;
-        sqlx::Connection::close(connection).await.unwrap();
+        connection.close().await.unwrap();
         wrong
     })
 }

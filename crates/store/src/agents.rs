@@ -1,8 +1,8 @@
 //! Runs that work for other runs: who for, and where what they have to ask is asked.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::runs::ActiveRun;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{CallId, RunId, SessionId, UserId};
 use hob_core::domain::principal::Role;
 
@@ -23,7 +23,7 @@ pub struct AgentLink<'a> {
 /// Records whom a run works for.
 pub async fn link(tx: &mut Tx, run: RunId, link: &AgentLink<'_>) -> Result<(), StoreError> {
     let (call, depth) = (&link.call.0, i64::from(link.depth));
-    sqlx::query!(
+    sql::query!(
         "UPDATE runs SET parent_run = $1, parent_call = $2, root_run = $3, home_session = $4, depth = $5 WHERE id = $6",
         link.parent,
         call,
@@ -50,7 +50,7 @@ pub struct WaitingParent {
 
 /// The run that this one works for; none: it works for a person.
 pub async fn parent(tx: &mut Tx, run: RunId) -> Result<Option<WaitingParent>, StoreError> {
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT p.id AS "run!: RunId", p.session_id AS "session!: SessionId", r.parent_call AS "call!: String",
                   p.ended_at IS NULL AS "open!: bool"
            FROM runs r JOIN runs p ON p.id = r.parent_run WHERE r.id = $1"#,
@@ -63,7 +63,7 @@ pub async fn parent(tx: &mut Tx, run: RunId) -> Result<Option<WaitingParent>, St
 
 /// The conversation where a run that works for another has its words said; none: its own.
 pub async fn home(tx: &mut Tx, run: RunId) -> Result<Option<SessionId>, StoreError> {
-    let row = sqlx::query!(r#"SELECT home_session AS "home: SessionId" FROM runs WHERE id = $1"#, run)
+    let row = sql::query!(r#"SELECT home_session AS "home: SessionId" FROM runs WHERE id = $1"#, run)
         .fetch_optional(&mut *tx)
         .await?;
     Ok(row.and_then(|row| row.home))
@@ -71,7 +71,7 @@ pub async fn home(tx: &mut Tx, run: RunId) -> Result<Option<SessionId>, StoreErr
 
 /// The agents of a run that are not over, and theirs in turn.
 pub async fn open_below(tx: &mut Tx, run: RunId) -> Result<Vec<OpenAgent>, StoreError> {
-    let open = sqlx::query_as!(
+    let open = sql::query_as!(
         OpenAgent,
         r#"WITH RECURSIVE below (id) AS (
              SELECT r.id FROM runs r WHERE r.parent_run = $1
@@ -109,7 +109,7 @@ impl OpenAgent {
 
 /// The agents at work for a conversation.
 pub async fn open_at_home(tx: &mut Tx, home: SessionId) -> Result<Vec<OpenAgent>, StoreError> {
-    let open = sqlx::query_as!(
+    let open = sql::query_as!(
         OpenAgent,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", r.user_id AS "user!: UserId",
                   r.state, s.channel
@@ -131,7 +131,7 @@ pub struct WaitingAgent {
 
 /// The agents of a conversation that wait, the oldest first.
 pub async fn waiting_at_home(tx: &mut Tx, home: SessionId) -> Result<Vec<WaitingAgent>, StoreError> {
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", r.user_id AS "user!: UserId",
                   u.role AS "role!: Role", r.state,
                   EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0) AS "signalled!: bool"
@@ -162,7 +162,7 @@ pub struct WorkingAgent {
 
 /// The agents at work for a conversation, with what they do.
 pub async fn at_work(tx: &mut Tx, home: SessionId) -> Result<Vec<WorkingAgent>, StoreError> {
-    let agents = sqlx::query_as!(
+    let agents = sql::query_as!(
         WorkingAgent,
         r#"SELECT r.id AS "id!: RunId", r.depth, r.state, i.text AS task
            FROM runs r JOIN inbound i ON i.id = r.inbound_id
@@ -176,7 +176,7 @@ pub async fn at_work(tx: &mut Tx, home: SessionId) -> Result<Vec<WorkingAgent>, 
 
 /// What a run cost, with all that worked for it, in nano-dollars.
 pub async fn cost_of(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
-    let cost = sqlx::query_scalar!(
+    let cost = sql::query_scalar!(
         r#"WITH RECURSIVE tree (id) AS (
              SELECT $1 UNION ALL SELECT r.id FROM tree t JOIN runs r ON r.parent_run = t.id)
            SELECT coalesce(sum(c.cost), 0) AS "cost!: i64" FROM tree t CROSS JOIN model_calls c ON c.run_id = t.id"#,
@@ -189,7 +189,7 @@ pub async fn cost_of(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
 
 /// The runs that worked for this one.
 pub async fn descendants(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"WITH RECURSIVE below (id) AS (
              SELECT r.id FROM runs r WHERE r.parent_run = $1
              UNION ALL SELECT r.id FROM below b JOIN runs r ON r.parent_run = b.id)
@@ -203,7 +203,7 @@ pub async fn descendants(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreErr
 
 /// The runs that worked for this one itself, in order.
 pub async fn children(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE parent_run = $1 ORDER BY id"#, run)
+    let runs = sql::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE parent_run = $1 ORDER BY id"#, run)
         .fetch_all(&mut *tx)
         .await?;
     Ok(runs)

@@ -1,12 +1,12 @@
 //! What is known of a message that arrives, in one look: its conversation and what stands in its lane, who speaks and what they
 //! may, and what a run of theirs would begin with.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::run_context::{StoredRunContext, tools};
 use crate::sessions::Session;
 use crate::summaries::Summary;
 use crate::users::KnownUser;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::principal::Role;
@@ -58,7 +58,7 @@ impl LaneStanding {
 /// Looks for what is known of a message of this sender here.
 pub async fn look(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<Arrival, StoreError> {
     let (key, channel) = (place.session_key().0, place.channel.as_str());
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT h.id AS "session?: SessionId", h.channel AS "channel?", h.queue_mode, h.model, h.persona, h.server,
              h.context_from AS "context_from?", h.last_ordinal AS "last_ordinal?",
              (SELECT count(*) FROM runs WHERE session_id = h.id AND state = 'queued' AND parked_why IS NULL) AS "queued!: i64",

@@ -1,8 +1,8 @@
 //! Large texts, stored once under their hash.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::packed_texts::PackedTexts;
+use crate::{Tx, sql};
 
 /// Stores texts, each as (hash, text); those that are known stay.
 pub async fn put(tx: &mut Tx, texts: &[(String, String)]) -> Result<(), StoreError> {
@@ -13,10 +13,17 @@ pub async fn put(tx: &mut Tx, texts: &[(String, String)]) -> Result<(), StoreErr
     };
     let rows = texts.iter().map(row).collect::<serde_json::Value>().to_string();
     let packed = packed.into_bytes();
-    sqlx::query!(
-        "INSERT INTO blobs (hash, text)
-         SELECT value ->> 0, CAST(substr($2, value ->> 1, value ->> 2) AS TEXT) FROM json_each($1) WHERE true
+    sql::query!(
+        [
+            "INSERT INTO blobs (hash, text)
+         SELECT value ->> 0, CAST(substr($2, CAST(value ->> 1 AS INTEGER), CAST(value ->> 2 AS INTEGER)) AS TEXT)
+         FROM json_each($1) WHERE true
          ON CONFLICT DO NOTHING",
+            "INSERT INTO blobs (hash, text)
+         SELECT value ->> 0, convert_from(substr($2, (value ->> 1)::integer, (value ->> 2)::integer), 'UTF8')
+         FROM json_elements($1)
+         ON CONFLICT DO NOTHING"
+        ],
         rows,
         packed
     )
@@ -30,6 +37,6 @@ pub async fn put(tx: &mut Tx, texts: &[(String, String)]) -> Result<(), StoreErr
 /// # Errors
 /// When there is none, or the database fails.
 pub async fn get(tx: &mut Tx, hash: &str) -> Result<String, StoreError> {
-    let text = sqlx::query_scalar!("SELECT text FROM blobs WHERE hash = $1", hash).fetch_optional(&mut *tx).await?;
+    let text = sql::query_scalar!("SELECT text FROM blobs WHERE hash = $1", hash).fetch_optional(&mut *tx).await?;
     text.ok_or_else(|| StoreError::inconsistent("blobs", hash, "an event refers to it, and it is missing"))
 }

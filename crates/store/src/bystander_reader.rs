@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use sqlx::{ConnectOptions, SqliteConnection};
+use sqlx::ConnectOptions;
 
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{close, existing_file_options, in_snapshot, inspect, schema};
+use crate::{Tx, close, existing_file_options, in_snapshot, inspect, schema};
 
 /// A connection that only reads. It takes no lock that the running Hob would notice.
 pub struct Reader {
-    connection: SqliteConnection,
+    connection: Tx,
 }
 
 impl Reader {
@@ -30,7 +30,7 @@ impl Reader {
         let known = inspect::known();
         match found.cmp(&known) {
             std::cmp::Ordering::Less => Err(StoreError::Older { found, known }),
-            std::cmp::Ordering::Equal => Ok(Self { connection }),
+            std::cmp::Ordering::Equal => Ok(Self { connection: connection.into() }),
             std::cmp::Ordering::Greater => Err(StoreError::Newer { found, known }),
         }
     }
@@ -66,7 +66,7 @@ async fn roll_back(path: &Path) -> Result<(), StoreError> {
     }
     let mut connection = existing_file_options(path).connect().await?;
     let looked = sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await;
-    close(connection).await;
+    close(connection.into()).await;
     looked?;
     Ok(())
 }

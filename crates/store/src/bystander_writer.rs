@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use sqlx::{ConnectOptions, Executor, SqliteConnection};
+use sqlx::{ConnectOptions, Executor};
 
 use crate::bystander_reader::Reader;
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{close, options};
+use crate::{Tx, close, options};
 
 /// A connection that writes. A running Hob waits for it, as for a backup tool.
 pub struct BystanderWriter {
-    connection: SqliteConnection,
+    connection: Tx,
 }
 
 impl BystanderWriter {
@@ -22,7 +22,7 @@ impl BystanderWriter {
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         Reader::open(path).await?;
         let connection = options(path).create_if_missing(false).connect().await?;
-        Ok(Self { connection })
+        Ok(Self { connection: connection.into() })
     }
 
     /// Runs `unit` in a transaction of its own.

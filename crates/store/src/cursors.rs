@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::inbound::{ChannelKind, Cursor};
 
 /// Moves a cursor on; never back.
 pub async fn advance(tx: &mut Tx, channel: ChannelKind, account: &str, cursor: &Cursor) -> Result<(), StoreError> {
     let channel = channel.as_str();
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO cursors (channel, account, list, position) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (channel, account, list) DO UPDATE SET position = max(position, excluded.position)",
+         ON CONFLICT (channel, account, list) DO UPDATE SET position = max(cursors.position, excluded.position)",
         channel,
         account,
         cursor.list,
@@ -25,7 +25,7 @@ pub async fn advance(tx: &mut Tx, channel: ChannelKind, account: &str, cursor: &
 /// An account's cursors, by list.
 pub async fn of_account(tx: &mut Tx, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, StoreError> {
     let channel = channel.as_str();
-    let rows = sqlx::query!("SELECT list, position FROM cursors WHERE channel = $1 AND account = $2", channel, account)
+    let rows = sql::query!("SELECT list, position FROM cursors WHERE channel = $1 AND account = $2", channel, account)
         .fetch_all(&mut *tx)
         .await?;
     Ok(rows.into_iter().map(|row| (row.list, row.position)).collect())

@@ -15,10 +15,12 @@ use tokio::sync::Mutex;
 
 use crate::error::StoreError;
 use crate::footprint::Footprint;
+#[cfg(feature = "postgres")]
+use crate::postgres::Server;
 use crate::readers::Readers;
 use crate::unit::UnitOfWork;
-use crate::writer::{Boundary, StepMode, StepOutcome, Writer, WriterMetrics};
-use crate::{inspect, snapshot, upkeep};
+use crate::writer::{Boundary, StepMode, StepOutcome, Writer, WriterMetrics, WritingEnd};
+use crate::{Tx, inspect, snapshot, upkeep};
 
 /// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -38,9 +40,6 @@ const WRITER_CACHE_KIB: &str = "-512";
 const ROWS_AHEAD: usize = 1_024;
 
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
-
-/// A connection within a transaction.
-pub type Tx = SqliteConnection;
 
 /// How units of work and the rest of the program share time.
 #[derive(Clone, Default)]
@@ -66,11 +65,25 @@ impl SchedulingMode {
 #[derive(Clone)]
 pub struct Store {
     writer: Writer,
+    place: Place,
+    pace: SchedulingMode,
+}
+
+/// Where the rows are.
+#[derive(Clone)]
+enum Place {
+    File(DatabaseFile),
+    #[cfg(feature = "postgres")]
+    Server(Server),
+}
+
+/// A file of SQLite's.
+#[derive(Clone)]
+struct DatabaseFile {
     readers: Readers,
     /// Folds the log into the file beside the writer; opened when it is needed.
     folder: Arc<Mutex<Option<SqliteConnection>>>,
     path: Arc<Path>,
-    pace: SchedulingMode,
 }
 
 impl Store {
@@ -96,8 +109,20 @@ impl Store {
         };
         let writing = pace.run(open).await?;
         let readers = Readers::of(options.read_only(true), &pace);
-        let (writer, folder) = (Writer::start(writing, pace.clone()), Arc::default());
-        Ok(Self { writer, readers, folder, path: Arc::from(path), pace })
+        let writer = Writer::start(WritingEnd::File(writing.into()), pace.clone());
+        let file = DatabaseFile { readers, folder: Arc::default(), path: Arc::from(path) };
+        Ok(Self { writer, place: Place::File(file), pace })
+    }
+
+    /// Opens the database at this URL (`postgres://…`), and brings it to this Hob's schema.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, or the database was made by a newer Hob.
+    #[cfg(feature = "postgres")]
+    pub async fn open_url(url: &str) -> Result<Self, StoreError> {
+        let server = Server::open(url).await?;
+        let writer = Writer::start(WritingEnd::Server(server.clone(), None), SchedulingMode::Threaded);
+        Ok(Self { writer, place: Place::Server(server), pace: SchedulingMode::Threaded })
     }
 
     /// How many groups of writes there were: two looks tell whether it is quiet.
@@ -112,10 +137,16 @@ impl Store {
 
     /// Folds as much of the write-ahead log into the file as nobody needs: beside the writer, which need not wait for it.
     pub async fn checkpoint_wal(&self) -> Result<upkeep::log::CheckpointOutcome, StoreError> {
-        let mut folder = self.folder.lock().await;
+        let DatabaseFile { folder, path, .. } = match &self.place {
+            Place::File(file) => file,
+            // Its log is its own.
+            #[cfg(feature = "postgres")]
+            Place::Server(_) => return Ok(upkeep::log::CheckpointOutcome::default()),
+        };
+        let mut folder = folder.lock().await;
         let work = async {
             if folder.is_none() {
-                *folder = Some(options(&self.path).create_if_missing(false).connect().await?);
+                *folder = Some(options(path).create_if_missing(false).connect().await?);
             }
             match folder.as_mut() {
                 Some(connection) => upkeep::log::checkpoint_passive(connection).await,
@@ -149,7 +180,13 @@ impl Store {
     /// # Errors
     /// When it fails, panics, or tries to write.
     pub async fn read<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-        let work = self.readers.run(unit);
+        let work = async {
+            match &self.place {
+                Place::File(file) => file.readers.run(unit).await,
+                #[cfg(feature = "postgres")]
+                Place::Server(server) => server.read(unit).await,
+            }
+        };
         let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
         caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
     }
@@ -174,15 +211,28 @@ impl Store {
 
     /// How much room the database takes, as the file system says.
     pub fn footprint(&self) -> Footprint {
-        Footprint::of(&self.path)
+        match &self.place {
+            Place::File(file) => Footprint::of(&file.path),
+            // What it takes on another machine is not seen from here.
+            #[cfg(feature = "postgres")]
+            Place::Server(_) => Footprint::default(),
+        }
     }
 
     /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.
     pub async fn close(&self) {
+        let file = match &self.place {
+            Place::File(file) => file,
+            #[cfg(feature = "postgres")]
+            Place::Server(server) => {
+                self.writer.close().await;
+                return server.close().await;
+            }
+        };
         // The last one to close folds the log into the file, and only the writer may.
-        self.pace.run(self.readers.close()).await;
-        if let Some(folder) = self.folder.lock().await.take() {
-            self.pace.run(close(folder)).await;
+        self.pace.run(file.readers.close()).await;
+        if let Some(folder) = file.folder.lock().await.take() {
+            self.pace.run(close(folder.into())).await;
         }
         self.writer.close().await;
     }
@@ -251,10 +301,10 @@ async fn enable_secure_delete(connection: &mut SqliteConnection) -> Result<(), S
 
 /// Runs `unit` so that all of its queries see the same.
 pub(crate) async fn in_snapshot<T>(tx: &mut Tx, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-    let mut moment = tx.begin().await?;
-    let output = unit.begin(&mut moment).await?;
-    moment.rollback().await?;
-    Ok(output)
+    tx.begin_snapshot().await?;
+    let output = unit.begin(tx).await;
+    tx.end_snapshot().await?;
+    output
 }
 
 /// The stored form of a time.
@@ -265,14 +315,14 @@ pub fn millis(at: Timestamp) -> i64 {
 impl Store {
     /// Closes a connection that only a test opened.
     #[doc(hidden)]
-    pub async fn raw(path: &Path) -> Result<SqliteConnection, StoreError> {
+    pub async fn raw(path: &Path) -> Result<Tx, StoreError> {
         let connection = options(path).connect().await?;
-        Ok(connection)
+        Ok(connection.into())
     }
 }
 
 /// Closes `connection` in good order.
-pub(crate) async fn close(connection: SqliteConnection) {
+pub(crate) async fn close(connection: Tx) {
     if let Err(error) = connection.close().await {
         tracing::debug!(%error, "the database did not close in good order; its log is replayed at the next start");
     }

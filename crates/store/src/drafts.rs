@@ -1,7 +1,7 @@
 //! Replies that grow in a chat: which message of the platform is whose draft, so that none is left there.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 
@@ -20,7 +20,7 @@ pub struct StandingDraft {
 pub async fn put(tx: &mut Tx, draft: &StandingDraft) -> Result<(), StoreError> {
     let place = &draft.conversation;
     let channel = place.channel.as_str();
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO drafts (run_id, channel, account, chat, thread, external_id) VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (run_id) DO UPDATE SET external_id = excluded.external_id",
         draft.run,
@@ -37,12 +37,12 @@ pub async fn put(tx: &mut Tx, draft: &StandingDraft) -> Result<(), StoreError> {
 
 /// The run's draft is no draft any more.
 pub async fn remove(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM drafts WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM drafts WHERE run_id = $1", run).execute(&mut *tx).await?;
     Ok(())
 }
 
 pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         r#"SELECT run_id AS "run_id!: RunId", channel, account, chat, thread, external_id FROM drafts ORDER BY run_id"#
     )
     .fetch_all(&mut *tx)
@@ -58,7 +58,7 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
 
 /// Has this run a draft?
 pub async fn is_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let there = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM drafts WHERE run_id = $1) AS "there!: bool""#, run)
+    let there = sql::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM drafts WHERE run_id = $1) AS "there!: bool""#, run)
         .fetch_one(&mut *tx)
         .await?;
     Ok(there)
@@ -66,7 +66,7 @@ pub async fn is_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 
 /// Has this run left its draft behind: is it over, and is nothing to be sent that takes the draft's place?
 pub async fn is_left_behind(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let left = sqlx::query_scalar!(
+    let left = sql::query_scalar!(
         r#"SELECT EXISTS (
              SELECT 1 FROM drafts d JOIN runs r ON r.id = d.run_id
              WHERE d.run_id = $1 AND r.state NOT IN ('queued', 'running', 'waiting')

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::UserId;
 
 /// Who turned the emergency stop on, by name; none: it is off.
 pub async fn paused_by(tx: &mut Tx) -> Result<Option<String>, StoreError> {
     let name =
-        sqlx::query_scalar!("SELECT u.name FROM switches w JOIN users u ON u.id = w.set_by WHERE w.name = 'paused'")
+        sql::query_scalar!("SELECT u.name FROM switches w JOIN users u ON u.id = w.set_by WHERE w.name = 'paused'")
             .fetch_optional(&mut *tx)
             .await?;
     Ok(name)
@@ -18,7 +18,7 @@ pub async fn paused_by(tx: &mut Tx) -> Result<Option<String>, StoreError> {
 /// Turns the emergency stop on; on already, it stays as it is.
 pub async fn pause(tx: &mut Tx, by: UserId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO switches (name, set_by, set_at) VALUES ('paused', $1, $2) ON CONFLICT (name) DO NOTHING",
         by,
         now
@@ -30,6 +30,6 @@ pub async fn pause(tx: &mut Tx, by: UserId, now: Timestamp) -> Result<(), StoreE
 
 /// Turns it off.
 pub async fn resume(tx: &mut Tx) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM switches WHERE name = 'paused'").execute(&mut *tx).await?;
+    sql::query!("DELETE FROM switches WHERE name = 'paused'").execute(&mut *tx).await?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Episodes from which facts are yet to be drawn, and how far that has come.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{EpisodeId, MemoryId, MessageId, UserId};
 use hob_core::domain::memory::Scope;
 
@@ -40,7 +40,7 @@ pub struct EpisodeTurn {
 
 /// Episodes that ended before `before` and are not gone through; those first that ended first.
 pub async fn unextracted(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<UnextractedEpisode>, StoreError> {
-    let unread = sqlx::query_as!(
+    let unread = sql::query_as!(
         UnextractedEpisode,
         r#"SELECT id AS "id!: EpisodeId", scope AS "scope!: Scope", extracted, turns, tries FROM episodes
            WHERE extracted < turns AND ended_at <= $1 ORDER BY ended_at, id LIMIT $2"#,
@@ -54,7 +54,7 @@ pub async fn unextracted(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Une
 
 /// The turns of an episode after a place, in order.
 pub async fn turns(tx: &mut Tx, episode: EpisodeId, after: i64, limit: i64) -> Result<Vec<EpisodeTurn>, StoreError> {
-    let turns = sqlx::query_as!(
+    let turns = sql::query_as!(
         EpisodeTurn,
         r#"SELECT id AS "memory!: MemoryId", place, speaker, user_id AS "user: UserId", message_id AS "message: MessageId",
                   text, asked, origin, at
@@ -70,7 +70,7 @@ pub async fn turns(tx: &mut Tx, episode: EpisodeId, after: i64, limit: i64) -> R
 
 /// Notes that it is tried to draw facts from the turns after `from`; none: somebody has done so, else the number of the try.
 pub async fn try_from(tx: &mut Tx, episode: EpisodeId, from: i64) -> Result<Option<i64>, StoreError> {
-    let tries = sqlx::query_scalar!(
+    let tries = sql::query_scalar!(
         r#"UPDATE episodes SET tries = tries + 1 WHERE id = $1 AND extracted = $2 RETURNING tries AS "tries!: i64""#,
         episode,
         from
@@ -82,13 +82,13 @@ pub async fn try_from(tx: &mut Tx, episode: EpisodeId, from: i64) -> Result<Opti
 
 /// A try did not count: nobody could be asked.
 pub async fn uncount_try(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE episodes SET tries = max(tries - 1, 0) WHERE id = $1", episode).execute(&mut *tx).await?;
+    sql::query!("UPDATE episodes SET tries = max(tries - 1, 0) WHERE id = $1", episode).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Facts are drawn from the turns after `from` through `through`; false: somebody has done so, or they are forgotten.
 pub async fn advance(tx: &mut Tx, episode: EpisodeId, from: i64, through: i64) -> Result<bool, StoreError> {
-    let moved = sqlx::query!(
+    let moved = sql::query!(
         "UPDATE episodes SET extracted = $3, tries = 0 WHERE id = $1 AND extracted = $2",
         episode,
         from,
@@ -101,7 +101,7 @@ pub async fn advance(tx: &mut Tx, episode: EpisodeId, from: i64, through: i64) -
 
 /// Whether a memory is still there.
 pub async fn is_remembered(tx: &mut Tx, memory: MemoryId) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM memories WHERE id = $1"#, memory)
+    let found = sql::query_scalar!(r#"SELECT id AS "id!" FROM memories WHERE id = $1"#, memory)
         .fetch_optional(&mut *tx)
         .await?;
     Ok(found.is_some())

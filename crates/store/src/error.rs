@@ -17,6 +17,15 @@ pub enum StoreError {
     /// Somebody else holds a lock on the file: try again.
     #[error("another program holds a lock on the database: {0}")]
     Busy(String),
+    /// Another transaction came between, again and again (PostgreSQL only): try again.
+    #[error("other transactions came between: {0}")]
+    Conflict(String),
+    /// The server does not answer, or has ended the connection: it goes on when it is back.
+    #[error("the database server cannot be reached: {0}")]
+    Disconnected(String),
+    /// The connection broke while a transaction was committed, and the server no longer says whether it was.
+    #[error("the connection broke while something was stored, and the server does not say whether it was")]
+    Unknown,
     /// The file or its folder cannot be written.
     #[error("the database cannot be written: {0}; check the owner and the permissions of the data directory")]
     ReadOnly(String),
@@ -83,10 +92,12 @@ impl StoreError {
     /// May the same work succeed later, by itself?
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Full | Self::Busy(_) | Self::Overlong => true,
+            Self::Full | Self::Busy(_) | Self::Overlong | Self::Conflict(_) | Self::Disconnected(_) => true,
             // An I/O error (SQLITE_IOERR) may be a disk that comes back; giving up would lose work.
             Self::Database(_) => true,
-            Self::ReadOnly(_)
+            // To do it again might be to do it twice.
+            Self::Unknown
+            | Self::ReadOnly(_)
             | Self::Damaged(_)
             | Self::Newer { .. }
             | Self::Older { .. }
@@ -124,6 +135,9 @@ impl StoreError {
         match self {
             Self::Full => Self::Full,
             Self::Busy(what) => Self::Busy(what.clone()),
+            Self::Conflict(what) => Self::Conflict(what.clone()),
+            Self::Disconnected(what) => Self::Disconnected(what.clone()),
+            Self::Unknown => Self::Unknown,
             Self::ReadOnly(what) => Self::ReadOnly(what.clone()),
             Self::Damaged(what) => Self::Damaged(what.clone()),
             Self::Newer { found, known } => Self::Newer { found: *found, known: *known },
@@ -155,6 +169,10 @@ mod code {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
+        #[cfg(feature = "postgres")]
+        if let Some(known) = crate::postgres::classify(&error) {
+            return known;
+        }
         let primary = error
             .as_database_error()
             .and_then(|error| error.code())

@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{FactId, MessageId, PersonId, RunId, UserId};
 use hob_core::domain::memory::Scope;
 
@@ -21,6 +21,19 @@ pub enum Source {
     /// A person asked for it to be remembered.
     Told,
 }
+
+impl Source {
+    /// The name in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Extracted => "extracted",
+            Self::Import => "import",
+            Self::Told => "told",
+        }
+    }
+}
+
+hob_core::sql_names!(Source);
 
 /// A fact about to be stored.
 #[derive(Debug, Clone)]
@@ -122,7 +135,7 @@ impl Fact {
 /// All facts of which the rest of the query is true.
 macro_rules! facts {
     ($tx:ident, $rest:tt $(, $argument:expr)*) => {
-        sqlx::query_as!(
+        sql::query_as!(
             Fact,
             r#"SELECT f.id AS "id!: FactId", f.scope AS "scope!: Scope", f.category, f.key, f.value,
                       f.person_id AS "person: PersonId", f.user_id AS "user: UserId", f.speaker,
@@ -143,7 +156,7 @@ macro_rules! facts {
 /// # Errors
 /// When there is a current fact under this key already.
 pub async fn add(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<FactId, StoreError> {
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO facts (scope, category, key, value, person_id, user_id, speaker, message_id, run_id, source,
                               confidence, importance, valid_from, valid_until, rival_of, created_at, taint)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING id AS "id!: FactId""#,
@@ -167,7 +180,7 @@ pub async fn add(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<FactId, Stor
     )
     .fetch_one(&mut *tx)
     .await?;
-    sqlx::query!("INSERT INTO facts_changed (scope, since) VALUES ($1, $2) ON CONFLICT DO NOTHING", new.scope, at)
+    sql::query!("INSERT INTO facts_changed (scope, since) VALUES ($1, $2) ON CONFLICT DO NOTHING", new.scope, at)
         .execute(&mut *tx)
         .await?;
     Ok(id)
@@ -175,7 +188,7 @@ pub async fn add(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<FactId, Stor
 
 /// Somebody vouches for a fact: it is theirs from now on, whatever it was drawn from.
 pub async fn vouch(tx: &mut Tx, id: FactId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE facts SET taint = NULL WHERE id = $1", id).execute(&mut *tx).await?;
+    sql::query!("UPDATE facts SET taint = NULL WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())
 }
 
@@ -203,8 +216,12 @@ pub async fn current(tx: &mut Tx, scope: Scope, category: &str, key: &str) -> Re
 pub async fn matching(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(
         tx,
-        "facts_fts t JOIN facts f ON f.id = t.rowid
+        [
+            "facts_fts t JOIN facts f ON f.id = t.rowid
          WHERE facts_fts MATCH $1 AND f.superseded_at IS NULL ORDER BY bm25(facts_fts, 0.0), f.id DESC LIMIT $2",
+            "facts f WHERE f.words @@ matching($1) AND f.superseded_at IS NULL
+         ORDER BY ts_rank(f.words, matching($1), 1) DESC, f.id DESC LIMIT $2"
+        ],
         query,
         limit
     ))
@@ -241,17 +258,17 @@ pub struct AlwaysIncludedFacts {
 pub async fn always_included(tx: &mut Tx, scopes: &str, limit: i64) -> Result<AlwaysIncludedFacts, StoreError> {
     let mut facts = facts!(
         tx,
-        "(SELECT 0 AS part, 0 AS pair, i.value AS id FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+        "(SELECT 0 AS part, 0 AS pair, CAST(i.value AS INTEGER) AS id FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
              SELECT id FROM facts WHERE scope = s.value AND pinned = 1 AND superseded_at IS NULL AND rival_of IS NULL
              ORDER BY id DESC LIMIT $2))) i
-           UNION SELECT 0, 0, i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+           UNION SELECT 0, 0, CAST(i.value AS INTEGER) FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
              SELECT id FROM facts WHERE scope = s.value AND superseded_at IS NULL AND rival_of IS NULL
              ORDER BY created_at DESC, id DESC LIMIT $2))) i
-           UNION SELECT 0, 0, i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+           UNION SELECT 0, 0, CAST(i.value AS INTEGER) FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
              SELECT id FROM facts
              WHERE scope = s.value AND used_at IS NOT NULL AND superseded_at IS NULL AND rival_of IS NULL
              ORDER BY used_at DESC LIMIT $2))) i
-           UNION ALL SELECT 1 + s.key, r.id, p.value FROM json_each($1) s CROSS JOIN facts r ON r.scope = s.value
+           UNION ALL SELECT 1 + s.key, r.id, CAST(p.value AS INTEGER) FROM json_each($1) s CROSS JOIN facts r ON r.scope = s.value
                CROSS JOIN json_each(json_array(r.rival_of, r.id)) p
              WHERE r.rival_of IS NOT NULL AND r.superseded_at IS NULL AND r.asked_at IS NULL
            ORDER BY 1, 2, 3) w CROSS JOIN facts f ON f.id = w.id ORDER BY w.part, w.pair, f.rival_of IS NOT NULL",
@@ -277,7 +294,7 @@ pub async fn confirm(
     confidence: f64,
     valid_until: Option<i64>,
 ) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE facts SET source = $2, confidence = max(confidence, $3), valid_until = $4 WHERE id = $1",
         id,
         source,
@@ -291,7 +308,7 @@ pub async fn confirm(
 
 /// Another takes the fact's place; none: nothing does, it is merely over.
 pub async fn supersede(tx: &mut Tx, id: FactId, by: Option<FactId>, at: i64) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE facts SET superseded_at = $2, superseded_by = $3 WHERE id = $1 AND superseded_at IS NULL",
         id,
         at,
@@ -307,13 +324,13 @@ pub async fn supersede(tx: &mut Tx, id: FactId, by: Option<FactId>, at: i64) -> 
 /// # Errors
 /// When there still is a current fact under its key.
 pub async fn set_rival_of(tx: &mut Tx, id: FactId, of: Option<FactId>) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE facts SET rival_of = $2 WHERE id = $1", id, of).execute(&mut *tx).await?;
+    sql::query!("UPDATE facts SET rival_of = $2 WHERE id = $1", id, of).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Notes that a person was asked which of two is true.
 pub async fn note_asked(tx: &mut Tx, id: FactId, at: i64) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE facts SET asked_at = $2 WHERE id = $1", id, at).execute(&mut *tx).await?;
+    sql::query!("UPDATE facts SET asked_at = $2 WHERE id = $1", id, at).execute(&mut *tx).await?;
     Ok(())
 }
 
@@ -323,8 +340,8 @@ pub async fn note_used(tx: &mut Tx, facts: &[FactId], at: i64) -> Result<(), Sto
         return Ok(());
     }
     let ids = serde_json::to_string(facts).map_err(|error| StoreError::Database(error.to_string()))?;
-    sqlx::query!(
-        "UPDATE facts SET uses = uses + 1, used_at = $2 WHERE id IN (SELECT value FROM json_each($1))",
+    sql::query!(
+        "UPDATE facts SET uses = uses + 1, used_at = $2 WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each($1))",
         ids,
         at
     )
@@ -335,7 +352,7 @@ pub async fn note_used(tx: &mut Tx, facts: &[FactId], at: i64) -> Result<(), Sto
 
 /// The newest current facts of a scope, in short.
 pub async fn list(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<FactRow>, StoreError> {
-    let facts = sqlx::query_as!(
+    let facts = sql::query_as!(
         FactRow,
         r#"SELECT id AS "id!: FactId", category, key, value, created_at FROM facts
            WHERE scope = $1 AND superseded_at IS NULL AND rival_of IS NULL ORDER BY created_at DESC, id DESC LIMIT $2"#,
@@ -352,12 +369,18 @@ pub async fn list(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<FactRow>,
 /// # Errors
 /// When `query` is not FTS5's syntax, or the database fails.
 pub async fn search(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<FactRow>, StoreError> {
-    let facts = sqlx::query_as!(
+    let facts = sql::query_as!(
         FactRow,
-        r#"SELECT f.id AS "id!: FactId", f.category, f.key, f.value, f.created_at
+        [
+            r#"SELECT f.id AS "id!: FactId", f.category, f.key, f.value, f.created_at
            FROM facts_fts t JOIN facts f ON f.id = t.rowid
            WHERE facts_fts MATCH $1 AND f.superseded_at IS NULL AND f.rival_of IS NULL
            ORDER BY bm25(facts_fts, 0.0), f.id DESC LIMIT $2"#,
+            r#"SELECT f.id AS "id!: FactId", f.category, f.key, f.value, f.created_at
+           FROM facts f
+           WHERE f.words @@ matching($1) AND f.superseded_at IS NULL AND f.rival_of IS NULL
+           ORDER BY ts_rank(f.words, matching($1), 1) DESC, f.id DESC LIMIT $2"#
+        ],
         query,
         limit
     )
@@ -368,7 +391,7 @@ pub async fn search(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<FactRow>
 
 /// The scope that has waited longest to be consolidated, of those that have changed before `before`.
 pub async fn changed_before(tx: &mut Tx, before: i64) -> Result<Option<Scope>, StoreError> {
-    let scope = sqlx::query_scalar!(
+    let scope = sql::query_scalar!(
         r#"SELECT scope AS "scope!: Scope" FROM facts_changed WHERE since <= $1 ORDER BY since LIMIT 1"#,
         before
     )
@@ -379,6 +402,6 @@ pub async fn changed_before(tx: &mut Tx, before: i64) -> Result<Option<Scope>, S
 
 /// Notes that a scope is consolidated.
 pub async fn consolidated(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM facts_changed WHERE scope = $1", scope).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM facts_changed WHERE scope = $1", scope).execute(&mut *tx).await?;
     Ok(())
 }

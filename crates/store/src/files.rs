@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{FileId, InboundId, RunId, SessionId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::OriginSource;
@@ -50,7 +50,7 @@ pub struct FileRecord {
 pub async fn add(tx: &mut Tx, new: &NewFile<'_>, now: Timestamp) -> Result<FileId, StoreError> {
     let origin = serde_json::to_string(new.origin).map_err(|error| StoreError::Database(error.to_string()))?;
     let (scope, bytes, now) = (new.scope.to_string(), i64::try_from(new.bytes).unwrap_or(i64::MAX), millis(now));
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO files
              (key, session_id, user_id, scope, inbound_id, name, mime, bytes, hash, origin, created_at)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
@@ -75,7 +75,7 @@ pub async fn add(tx: &mut Tx, new: &NewFile<'_>, now: Timestamp) -> Result<FileI
 }
 
 pub async fn find(tx: &mut Tx, id: FileId) -> Result<Option<FileRecord>, StoreError> {
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         FileRecord,
         r#"SELECT id AS "id!: FileId", session_id AS "session!: SessionId", name, mime, bytes, hash, origin
            FROM files WHERE id = $1"#,
@@ -99,11 +99,11 @@ pub struct FileReader {
 /// found for somebody is theirs.
 pub async fn find_shown_to(tx: &mut Tx, id: FileId, reader: FileReader) -> Result<Option<FileRecord>, StoreError> {
     let FileReader { session, user, private } = reader;
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         FileRecord,
         r#"SELECT id AS "id!: FileId", session_id AS "session!: SessionId", name, mime, bytes, hash, origin
            FROM files WHERE id = $1 AND session_id = $2
-             AND ($3 OR user_id = $4 OR inbound_id IS NOT NULL
+             AND ($3 = 1 OR user_id = $4 OR inbound_id IS NOT NULL
                   OR EXISTS (SELECT 1 FROM outbox o WHERE o.file_id = files.id))"#,
         id,
         session,
@@ -117,7 +117,7 @@ pub async fn find_shown_to(tx: &mut Tx, id: FileId, reader: FileReader) -> Resul
 
 /// The files that came with a message, in their order.
 pub async fn of_message(tx: &mut Tx, inbound: InboundId) -> Result<Vec<FileRecord>, StoreError> {
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         FileRecord,
         r#"SELECT id AS "id!: FileId", session_id AS "session!: SessionId", name, mime, bytes, hash, origin
            FROM files WHERE inbound_id = $1 ORDER BY id"#,
@@ -131,7 +131,7 @@ pub async fn of_message(tx: &mut Tx, inbound: InboundId) -> Result<Vec<FileRecor
 /// Takes the records of a scope away, but for those that are still on their way out; gives how many.
 pub async fn drop_scope(tx: &mut Tx, scope: Scope) -> Result<u64, StoreError> {
     let scope = scope.to_string();
-    let done = sqlx::query!(
+    let done = sql::query!(
         "DELETE FROM files WHERE scope = $1 AND NOT EXISTS (
            SELECT 1 FROM outbox o WHERE o.file_id = files.id AND o.state IN ('pending', 'sending', 'unknown'))",
         scope
@@ -149,7 +149,7 @@ pub fn voice_key(run: RunId) -> String {
 /// Takes the records away of what came with a run's message, and of its answer's voice, but for those that are still on their way out.
 pub async fn drop_of_run(tx: &mut Tx, run: RunId) -> Result<u64, StoreError> {
     let voice = voice_key(run);
-    let done = sqlx::query!(
+    let done = sql::query!(
         "DELETE FROM files WHERE (inbound_id = (SELECT inbound_id FROM runs WHERE id = $1) OR key = $2) AND NOT EXISTS (
            SELECT 1 FROM outbox o WHERE o.file_id = files.id AND o.state IN ('pending', 'sending', 'unknown'))",
         run,
@@ -163,7 +163,7 @@ pub async fn drop_of_run(tx: &mut Tx, run: RunId) -> Result<u64, StoreError> {
 /// Takes the records away that are older, but for those that are still on their way out; gives how many.
 pub async fn drop_before(tx: &mut Tx, before: Timestamp) -> Result<u64, StoreError> {
     let before = millis(before);
-    let done = sqlx::query!(
+    let done = sql::query!(
         "DELETE FROM files WHERE created_at < $1 AND NOT EXISTS (
            SELECT 1 FROM outbox o WHERE o.file_id = files.id AND o.state IN ('pending', 'sending', 'unknown'))",
         before
@@ -176,7 +176,7 @@ pub async fn drop_before(tx: &mut Tx, before: Timestamp) -> Result<u64, StoreErr
 /// Those of these contents that no record refers to.
 pub(crate) async fn orphans(tx: &mut Tx, hashes: &[String]) -> Result<Vec<String>, StoreError> {
     let hashes = serde_json::to_string(hashes).map_err(|error| StoreError::Database(error.to_string()))?;
-    let orphans = sqlx::query_scalar!(
+    let orphans = sql::query_scalar!(
         r#"SELECT CAST(value AS TEXT) AS "hash!: String" FROM json_each($1)
            WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.hash = value)"#,
         hashes

@@ -5,15 +5,18 @@
 pub mod deferred;
 pub mod rewriting;
 
-use crate::Tx;
+use serde::Deserialize;
+
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{FactId, InboundId, MemoryId, MessageId, RunId, SessionId};
 
 /// What stands where words were.
 pub const FORGOTTEN: &str = "[forgotten]";
 
 /// Which part of a run's record is to go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, sqlx::Type)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
 #[sqlx(rename_all = "snake_case")]
 pub enum Part {
     /// The words of its message, and all that rests on them.
@@ -22,6 +25,19 @@ pub enum Part {
     /// What was recalled for it.
     Tail,
 }
+
+impl Part {
+    /// The name in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Journal => "journal",
+            Self::Tail => "tail",
+        }
+    }
+}
+
+hob_core::sql_names!(Part);
 
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +52,7 @@ pub struct MessageLocation {
 
 /// Where a memory was said; none: it was brought in from elsewhere.
 pub async fn location_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<MessageLocation>, StoreError> {
-    let said = sqlx::query_as!(
+    let said = sql::query_as!(
         MessageLocation,
         r#"SELECT g.id AS "message!: MessageId", g.session_id AS "session!: SessionId", g.ordinal,
                   g.run_id AS "run!: RunId"
@@ -50,7 +66,7 @@ pub async fn location_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<
 
 /// Where a message stands.
 pub async fn location_of_message(tx: &mut Tx, message: MessageId) -> Result<Option<MessageLocation>, StoreError> {
-    let said = sqlx::query_as!(
+    let said = sql::query_as!(
         MessageLocation,
         r#"SELECT id AS "message!: MessageId", session_id AS "session!: SessionId", ordinal, run_id AS "run!: RunId"
            FROM messages WHERE id = $1"#,
@@ -68,7 +84,7 @@ pub async fn messages_of_people(
     after: i64,
     limit: i64,
 ) -> Result<Vec<MessageLocation>, StoreError> {
-    let said = sqlx::query_as!(
+    let said = sql::query_as!(
         MessageLocation,
         r#"SELECT id AS "message!: MessageId", session_id AS "session!: SessionId", ordinal, run_id AS "run!: RunId"
            FROM messages WHERE session_id = $1 AND ordinal > $2 AND role = 'user' ORDER BY ordinal LIMIT $3"#,
@@ -83,7 +99,7 @@ pub async fn messages_of_people(
 
 /// The memories that were made of a message.
 pub async fn memories_of(tx: &mut Tx, message: MessageId) -> Result<Vec<MemoryId>, StoreError> {
-    let memories = sqlx::query_scalar!(r#"SELECT id AS "id!: MemoryId" FROM memories WHERE message_id = $1"#, message)
+    let memories = sql::query_scalar!(r#"SELECT id AS "id!: MemoryId" FROM memories WHERE message_id = $1"#, message)
         .fetch_all(&mut *tx)
         .await?;
     Ok(memories)
@@ -91,7 +107,7 @@ pub async fn memories_of(tx: &mut Tx, message: MessageId) -> Result<Vec<MemoryId
 
 /// The runs for which a memory was recalled, or what was said right after it: that may have brought it along.
 pub async fn recalled_memory(tx: &mut Tx, memory: MemoryId) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"SELECT DISTINCT r.run_id AS "run!: RunId"
            FROM memories m JOIN memories n ON n.episode_id = m.episode_id AND n.place BETWEEN m.place AND m.place + 3
              JOIN recalled r ON r.memory_id = n.id
@@ -105,11 +121,11 @@ pub async fn recalled_memory(tx: &mut Tx, memory: MemoryId) -> Result<Vec<RunId>
 
 /// The runs for which a fact was recalled, or what contradicts it or took its place: a contradiction tells both sides.
 pub async fn recalled_fact(tx: &mut Tx, fact: FactId) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"WITH told (id) AS (
              SELECT $1 UNION SELECT id FROM facts WHERE rival_of = $1 UNION SELECT superseded_by FROM facts WHERE id = $1)
-           SELECT run_id AS "run!: RunId" FROM recalled WHERE fact_id IN told
-           UNION SELECT r.run_id FROM fact_set_members m CROSS JOIN recalled r ON r.set_id = m.set_id WHERE m.fact_id IN told"#,
+           SELECT run_id AS "run!: RunId" FROM recalled WHERE fact_id IN (SELECT id FROM told)
+           UNION SELECT r.run_id FROM fact_set_members m CROSS JOIN recalled r ON r.set_id = m.set_id WHERE m.fact_id IN (SELECT id FROM told)"#,
         fact
     )
     .fetch_all(&mut *tx)
@@ -119,7 +135,7 @@ pub async fn recalled_fact(tx: &mut Tx, fact: FactId) -> Result<Vec<RunId>, Stor
 
 /// The heartbeats since a time whose context is still kept: they tell facts, and there is no row for each of them.
 pub async fn heartbeats_since(tx: &mut Tx, at: i64) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"SELECT r.id AS "run!: RunId" FROM inbound i CROSS JOIN runs r ON r.inbound_id = i.id
              CROSS JOIN run_events e ON e.run_id = r.id AND e.kind = 'run.begun'
            WHERE i.external_id >= 'heartbeat:' AND i.external_id < 'heartbeat;' AND i.received_at >= $1
@@ -133,8 +149,8 @@ pub async fn heartbeats_since(tx: &mut Tx, at: i64) -> Result<Vec<RunId>, StoreE
 
 /// The runs whose messages joined this one on its way.
 pub async fn joined(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
-        r#"SELECT body ->> '$.body.run' AS "run!: RunId" FROM run_events WHERE run_id = $1 AND kind = 'input.steered'"#,
+    let runs = sql::query_scalar!(
+        r#"SELECT CAST(body ->> '$.body.run' AS INTEGER) AS "run!: RunId" FROM run_events WHERE run_id = $1 AND kind = 'input.steered'"#,
         run
     )
     .fetch_all(&mut *tx)
@@ -149,7 +165,7 @@ pub async fn runs_with_earlier_context(
     session: SessionId,
     ordinal: i64,
 ) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"SELECT DISTINCT m.run_id AS "run!: RunId" FROM messages m
            WHERE m.session_id = $1 AND m.ordinal > $2 AND EXISTS (
              SELECT 1 FROM run_events e WHERE e.run_id = m.run_id AND (e.kind = 'summary.made'
@@ -166,7 +182,7 @@ pub async fn runs_with_earlier_context(
 
 /// Whether a run is over.
 pub async fn is_over(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let over = sqlx::query_scalar!(r#"SELECT ended_at IS NOT NULL AS "over!: bool" FROM runs WHERE id = $1"#, run)
+    let over = sql::query_scalar!(r#"SELECT ended_at IS NOT NULL AS "over!: bool" FROM runs WHERE id = $1"#, run)
         .fetch_optional(&mut *tx)
         .await?;
     Ok(over.unwrap_or(true))
@@ -175,7 +191,7 @@ pub async fn is_over(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 /// Whether anything of a run's journal is there.
 pub async fn has_journal(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let there =
-        sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM run_events WHERE run_id = $1) AS "there!: bool""#, run)
+        sql::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM run_events WHERE run_id = $1) AS "there!: bool""#, run)
             .fetch_one(&mut *tx)
             .await?;
     Ok(there)
@@ -186,7 +202,7 @@ pub async fn is_delivered(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut open = 0;
     for prefix in outbox_key_prefixes(run) {
         let (from, to) = chunks(&prefix);
-        open += sqlx::query_scalar!(
+        open += sql::query_scalar!(
             r#"SELECT count(*) AS "count!: i64" FROM outbox WHERE key >= $1 AND key < $2 AND ended_at IS NULL"#,
             from,
             to
@@ -210,9 +226,9 @@ fn chunks(prefix: &str) -> (String, String) {
 
 /// Takes a run's journal away: its events, the words to it from outside, and the hash of what they fold to.
 pub async fn drop_journal(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM run_events WHERE run_id = $1", run).execute(&mut *tx).await?;
-    sqlx::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
-    sqlx::query!("UPDATE runs SET state_hash = NULL WHERE id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM run_events WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("UPDATE runs SET state_hash = NULL WHERE id = $1", run).execute(&mut *tx).await?;
     Ok(())
 }
 
@@ -239,7 +255,7 @@ impl OpeningText {
 /// gone.
 pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: OpeningText) -> Result<bool, StoreError> {
     let path = opening.path();
-    let hash = sqlx::query_scalar!(
+    let hash = sql::query_scalar!(
         r#"SELECT body ->> $1 AS "hash: String" FROM run_events WHERE run_id = $2 AND kind = 'run.begun'"#,
         path,
         run
@@ -247,7 +263,7 @@ pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: OpeningText) -> Resu
     .fetch_optional(&mut *tx)
     .await?;
     let Some(hash) = hash.flatten() else { return Ok(true) };
-    let needed = sqlx::query_scalar!(
+    let needed = sql::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM runs r CROSS JOIN run_events e ON e.run_id = r.id
            WHERE r.state IN ('running', 'waiting') AND r.id <> $1 AND e.kind = 'run.begun' AND e.body ->> $2 = $3"#,
         run,
@@ -259,14 +275,14 @@ pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: OpeningText) -> Resu
     if needed > 0 {
         return Ok(false);
     }
-    sqlx::query!("DELETE FROM blobs WHERE hash = $1", hash).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM blobs WHERE hash = $1", hash).execute(&mut *tx).await?;
     Ok(true)
 }
 
 /// What was answered next, and in the same run, may keep Hob's question, and that may repeat the words. Gives what was rid of
 /// one.
 pub async fn drop_questions(tx: &mut Tx, said: &MessageLocation) -> Result<Vec<MemoryId>, StoreError> {
-    let answers = sqlx::query_scalar!(
+    let answers = sql::query_scalar!(
         r#"SELECT m.id AS "id!: MemoryId" FROM messages g CROSS JOIN memories m ON m.message_id = g.id
            WHERE g.session_id = $1 AND g.ordinal > $2 AND m.asked IS NOT NULL AND g.ordinal <= coalesce(
              (SELECT n.ordinal FROM messages n
@@ -279,14 +295,14 @@ pub async fn drop_questions(tx: &mut Tx, said: &MessageLocation) -> Result<Vec<M
     .fetch_all(&mut *tx)
     .await?;
     for answer in &answers {
-        sqlx::query!("UPDATE memories SET asked = NULL WHERE id = $1", answer).execute(&mut *tx).await?;
+        sql::query!("UPDATE memories SET asked = NULL WHERE id = $1", answer).execute(&mut *tx).await?;
     }
     Ok(answers)
 }
 
 /// Takes the words out of what came in for a run, of its calls, and of what was said in it.
 pub async fn blank_run(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE inbound SET text = $1, envelope = NULL WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)",
         FORGOTTEN,
         run
@@ -294,7 +310,7 @@ pub async fn blank_run(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     .execute(&mut *tx)
     .await?;
     // What was said to its questions: in the same chat, while it was not over.
-    sqlx::query!(
+    sql::query!(
         "UPDATE inbound SET text = $1, envelope = NULL WHERE id IN (
            SELECT a.id FROM runs r CROSS JOIN inbound i ON i.id = r.inbound_id
              CROSS JOIN inbound a ON a.channel = i.channel AND a.account = i.account AND a.chat = i.chat
@@ -306,10 +322,10 @@ pub async fn blank_run(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     .execute(&mut *tx)
     .await?;
     // A provider may repeat in its error what it was sent.
-    sqlx::query!("UPDATE model_calls SET error = $1 WHERE run_id = $2 AND error IS NOT NULL", FORGOTTEN, run)
+    sql::query!("UPDATE model_calls SET error = $1 WHERE run_id = $2 AND error IS NOT NULL", FORGOTTEN, run)
         .execute(&mut *tx)
         .await?;
-    sqlx::query!(
+    sql::query!(
         "UPDATE tool_calls SET arguments = '{}', result = CASE WHEN result IS NULL THEN NULL ELSE $1 END WHERE run_id = $2",
         FORGOTTEN,
         run
@@ -317,7 +333,7 @@ pub async fn blank_run(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     .execute(&mut *tx)
     .await?;
     // What takes its effects back names what was said.
-    sqlx::query!("DELETE FROM undos WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM undos WHERE run_id = $1", run).execute(&mut *tx).await?;
     for prefix in outbox_key_prefixes(run) {
         blank_delivered(tx, &prefix).await?;
     }
@@ -327,7 +343,7 @@ pub async fn blank_run(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 /// Takes the words out of chunks that need not be delivered any more.
 async fn blank_delivered(tx: &mut Tx, prefix: &str) -> Result<(), StoreError> {
     let (from, to) = chunks(prefix);
-    sqlx::query!(
+    sql::query!(
         "UPDATE outbox SET text = $1, markup = NULL, choices = '[]' WHERE key >= $2 AND key < $3 AND ended_at IS NOT NULL",
         FORGOTTEN,
         from,
@@ -340,7 +356,7 @@ async fn blank_delivered(tx: &mut Tx, prefix: &str) -> Result<(), StoreError> {
 
 /// Takes the words out of why calls on memory's behalf failed: a provider may repeat what it was sent.
 pub async fn blank_errors(tx: &mut Tx) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE memory_calls SET error = $1 WHERE id IN (SELECT id FROM memory_calls WHERE error <> '[forgotten]')",
         FORGOTTEN
     )
@@ -351,7 +367,7 @@ pub async fn blank_errors(tx: &mut Tx) -> Result<(), StoreError> {
 
 /// Takes the words out of commands that asked what is remembered, and out of their answers, once these are delivered.
 pub async fn blank_listings(tx: &mut Tx) -> Result<(), StoreError> {
-    let listings = sqlx::query!(
+    let listings = sql::query!(
         r#"SELECT i.id AS "id!: InboundId", i.text FROM inbound i
            WHERE i.disposition = 'command' AND instr(i.text, $1) = 0
              AND (i.text LIKE '/why%' OR i.text LIKE '/memory%' OR i.text LIKE '/facts%' OR i.text LIKE '/forget%')
@@ -365,18 +381,18 @@ pub async fn blank_listings(tx: &mut Tx) -> Result<(), StoreError> {
         blank_delivered(tx, &format!("inbound:{}", listing.id)).await?;
         let name = listing.text.split_whitespace().next().unwrap_or_default();
         let text = format!("{name} {FORGOTTEN}");
-        sqlx::query!("UPDATE inbound SET text = $1 WHERE id = $2", text, listing.id).execute(&mut *tx).await?;
+        sql::query!("UPDATE inbound SET text = $1 WHERE id = $2", text, listing.id).execute(&mut *tx).await?;
     }
     Ok(())
 }
 
 /// Drops the summaries of a conversation that stand for this place of it, and what was noted since that run.
 pub async fn drop_summaries(tx: &mut Tx, said: &MessageLocation) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM summaries WHERE session_id = $1 AND through >= $2", said.session, said.ordinal)
+    sql::query!("DELETE FROM summaries WHERE session_id = $1 AND through >= $2", said.session, said.ordinal)
         .execute(&mut *tx)
         .await?;
-    sqlx::query!(
-        "UPDATE sessions SET run_journal = NULL WHERE id = $1 AND run_journal ->> '$.run' >= $2",
+    sql::query!(
+        "UPDATE sessions SET run_journal = NULL WHERE id = $1 AND CAST(run_journal ->> '$.run' AS INTEGER) >= $2",
         said.session,
         said.run
     )

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{GrantId, RunId, SessionId, UserId};
 
 /// A grant that is about to hold.
@@ -32,7 +32,7 @@ pub struct GrantRow {
 
 /// Stores a grant; one that holds already stays as it is.
 pub async fn add(tx: &mut Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO grants (user_id, session_id, tool, run_id, created_at) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (session_id, user_id, tool) WHERE revoked_at IS NULL DO NOTHING",
         new.user,
@@ -48,7 +48,7 @@ pub async fn add(tx: &mut Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
 
 /// The conversation's grants that hold, oldest first; with `user`, only that person's.
 pub async fn list(tx: &mut Tx, session: SessionId, user: Option<UserId>) -> Result<Vec<GrantRow>, StoreError> {
-    let grants = sqlx::query_as!(
+    let grants = sql::query_as!(
         GrantRow,
         r#"SELECT g.id AS "id!: GrantId", g.user_id AS "user!: UserId", u.name, g.tool, g.created_at
            FROM grants g JOIN users u ON u.id = g.user_id
@@ -64,7 +64,7 @@ pub async fn list(tx: &mut Tx, session: SessionId, user: Option<UserId>) -> Resu
 /// Takes a grant back.
 pub async fn revoke(tx: &mut Tx, id: GrantId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!("UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", now, id)
+    sql::query!("UPDATE grants SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", now, id)
         .execute(&mut *tx)
         .await?;
     Ok(())

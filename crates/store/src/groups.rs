@@ -1,13 +1,13 @@
 //! What `/group` chose for single chats.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::inbound::Conversation;
 
 /// The mode that was chosen for a chat, by its name; none: as configured.
 pub async fn mode(tx: &mut Tx, conversation: &Conversation) -> Result<Option<String>, StoreError> {
     let channel = conversation.channel.as_str();
-    let mode = sqlx::query_scalar!(
+    let mode = sql::query_scalar!(
         "SELECT mode FROM group_modes WHERE channel = $1 AND account = $2 AND chat = $3",
         channel,
         conversation.account,
@@ -24,7 +24,7 @@ pub async fn set_mode(tx: &mut Tx, conversation: &Conversation, mode: Option<&st
     let (account, chat) = (&conversation.account, &conversation.chat);
     match mode {
         Some(mode) => {
-            sqlx::query!(
+            sql::query!(
                 "INSERT INTO group_modes (channel, account, chat, mode) VALUES ($1, $2, $3, $4)
                  ON CONFLICT (channel, account, chat) DO UPDATE SET mode = excluded.mode",
                 channel,
@@ -36,7 +36,7 @@ pub async fn set_mode(tx: &mut Tx, conversation: &Conversation, mode: Option<&st
             .await?;
         }
         None => {
-            sqlx::query!(
+            sql::query!(
                 "DELETE FROM group_modes WHERE channel = $1 AND account = $2 AND chat = $3",
                 channel,
                 account,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
 
@@ -36,7 +36,7 @@ pub struct NewInbound<'a> {
 pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId>, StoreError> {
     let channel = new.conversation.channel.as_str();
     let (sent_at, received_at) = (millis(new.sent_at), millis(new.received_at));
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO inbound
              (session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at,
               envelope, spoken)
@@ -69,7 +69,7 @@ pub async fn envelope(
     external_id: Option<&str>,
 ) -> Result<Option<String>, StoreError> {
     let channel = conversation.channel.as_str();
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         "SELECT envelope FROM inbound
          WHERE channel = $1 AND account = $2 AND chat = $3 AND envelope IS NOT NULL AND external_id = coalesce($4, external_id)
          ORDER BY id DESC LIMIT 1",
@@ -86,7 +86,7 @@ pub async fn envelope(
 /// Was this message claimed before?
 pub async fn is_claimed(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<bool, StoreError> {
     let channel = conversation.channel.as_str();
-    let claimed = sqlx::query_scalar!(
+    let claimed = sql::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM inbound WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4)
            AS "claimed!: bool""#,
         channel,
@@ -118,7 +118,7 @@ pub async fn find_queued(
     external_id: &str,
 ) -> Result<Option<PendingMessage>, StoreError> {
     let channel = conversation.channel.as_str();
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         PendingMessage,
         r#"SELECT i.id AS "inbound!: InboundId", r.id AS "run!: RunId", r.session_id AS "session!: SessionId",
                   i.user_id AS "user!: UserId"
@@ -136,7 +136,7 @@ pub async fn find_queued(
 
 /// Where a run's message was said.
 pub async fn place_of_run(tx: &mut Tx, run: RunId) -> Result<Option<Conversation>, StoreError> {
-    let row = sqlx::query!(
+    let row = sql::query!(
         "SELECT i.channel, i.account, i.chat FROM runs r JOIN inbound i ON i.id = r.inbound_id WHERE r.id = $1",
         run
     )
@@ -150,6 +150,6 @@ pub async fn place_of_run(tx: &mut Tx, run: RunId) -> Result<Option<Conversation
 
 /// The words changed before their turn.
 pub async fn set_text(tx: &mut Tx, id: InboundId, text: &str) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE inbound SET text = $1 WHERE id = $2", text, id).execute(&mut *tx).await?;
+    sql::query!("UPDATE inbound SET text = $1 WHERE id = $2", text, id).execute(&mut *tx).await?;
     Ok(())
 }

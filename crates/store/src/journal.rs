@@ -1,8 +1,8 @@
 //! The runs' events, as opaque rows. Only `agent::journal` reads and writes them.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::packed_texts::PackedTexts;
+use crate::{Tx, sql};
 use hob_core::domain::ids::RunId;
 
 /// One stored event.
@@ -33,10 +33,15 @@ pub async fn append(tx: &mut Tx, run: RunId, events: &[EventRow]) -> Result<(), 
     };
     let rows = events.iter().map(row).collect::<serde_json::Value>().to_string();
     let bodies = bodies.into_bytes();
-    sqlx::query!(
-        "INSERT INTO run_events (run_id, seq, kind, version, body, at)
-         SELECT $1, value ->> 0, value ->> 1, value ->> 2, CAST(substr($3, value ->> 3, value ->> 4) AS TEXT), value ->> 5
+    sql::query!(
+        ["INSERT INTO run_events (run_id, seq, kind, version, body, at)
+         SELECT $1, CAST(value ->> 0 AS INTEGER), value ->> 1, CAST(value ->> 2 AS INTEGER),
+                CAST(substr($3, CAST(value ->> 3 AS INTEGER), CAST(value ->> 4 AS INTEGER)) AS TEXT), CAST(value ->> 5 AS INTEGER)
          FROM json_each($2)",
+         "INSERT INTO run_events (run_id, seq, kind, version, body, at)
+         SELECT $1, (value ->> 0)::bigint, value ->> 1, (value ->> 2)::bigint,
+                convert_from(substr($3, (value ->> 3)::integer, (value ->> 4)::integer), 'UTF8'), (value ->> 5)::bigint
+         FROM json_elements($2)"],
         run,
         rows,
         bodies
@@ -48,7 +53,7 @@ pub async fn append(tx: &mut Tx, run: RunId, events: &[EventRow]) -> Result<(), 
 
 /// A run's events, in order.
 pub async fn list(tx: &mut Tx, run: RunId) -> Result<Vec<EventRow>, StoreError> {
-    let events = sqlx::query_as!(
+    let events = sql::query_as!(
         EventRow,
         "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 ORDER BY seq",
         run
@@ -60,7 +65,7 @@ pub async fn list(tx: &mut Tx, run: RunId) -> Result<Vec<EventRow>, StoreError> 
 
 /// A run's event of this number.
 pub async fn find(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<EventRow>, StoreError> {
-    let event = sqlx::query_as!(
+    let event = sql::query_as!(
         EventRow,
         "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 AND seq = $2",
         run,
@@ -73,7 +78,7 @@ pub async fn find(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<EventRow>,
 
 /// A run's first event.
 pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<EventRow>, StoreError> {
-    let event = sqlx::query_as!(
+    let event = sql::query_as!(
         EventRow,
         "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 ORDER BY seq LIMIT 1",
         run
@@ -91,7 +96,7 @@ pub async fn list_part(
     through: i64,
     limit: i64,
 ) -> Result<Vec<EventRow>, StoreError> {
-    let events = sqlx::query_as!(
+    let events = sql::query_as!(
         EventRow,
         "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 AND seq > $2 AND seq <= $3
          ORDER BY seq LIMIT $4",
@@ -107,6 +112,6 @@ pub async fn list_part(
 
 /// The number of a run's last event; 0: it has none.
 pub async fn last(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
-    let last = sqlx::query_scalar!("SELECT seq FROM run_events WHERE run_id = $1 ORDER BY seq DESC LIMIT 1", run);
+    let last = sql::query_scalar!("SELECT seq FROM run_events WHERE run_id = $1 ORDER BY seq DESC LIMIT 1", run);
     Ok(last.fetch_optional(&mut *tx).await?.unwrap_or(0))
 }

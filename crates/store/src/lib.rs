@@ -47,6 +47,8 @@ mod packed_texts;
 pub mod pairings;
 pub mod parked;
 pub mod people;
+#[cfg(feature = "postgres")]
+mod postgres;
 pub mod private_chats;
 pub mod quarantined_mail;
 mod readers;
@@ -67,11 +69,13 @@ pub(crate) mod snapshot;
 pub mod space;
 pub mod speeches;
 pub mod spend;
+mod sql;
 pub mod summaries;
 #[cfg(test)]
 mod tests;
 pub mod tool_calls;
 pub mod transfer;
+mod tx;
 pub mod undos;
 pub mod unit;
 pub mod upkeep;
@@ -88,4 +92,5 @@ pub mod writer;
 pub(crate) use database::{
     BUSY_TIMEOUT, MIGRATIONS, PAGE_BYTES, close, existing_file_options, in_snapshot, options, schema,
 };
-pub use database::{SchedulingMode, Store, Tx, millis};
+pub use database::{SchedulingMode, Store, millis};
+pub use tx::Tx;

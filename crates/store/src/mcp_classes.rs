@@ -1,7 +1,7 @@
 //! What owners have said that the tools of MCP servers do (row N16).
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::tool_class::{ToolClass, UnclassifiedTool};
 
 /// What was said of a tool.
@@ -36,7 +36,7 @@ impl<'a> NewClass<'a> {
 }
 
 pub async fn all(tx: &mut Tx) -> Result<Vec<ClassRow>, StoreError> {
-    let rows = sqlx::query_as!(ClassRow, "SELECT server, tool, class, digest FROM mcp_classes ORDER BY server, tool")
+    let rows = sql::query_as!(ClassRow, "SELECT server, tool, class, digest FROM mcp_classes ORDER BY server, tool")
         .fetch_all(&mut *tx)
         .await?;
     Ok(rows)
@@ -47,12 +47,12 @@ pub async fn put(tx: &mut Tx, server: &str, said: &[NewClass<'_>], at: i64) -> R
     for NewClass { tool, class, digest } in said {
         let (tool, digest) = (*tool, *digest);
         let Some(class) = class.map(ToolClass::as_str) else {
-            sqlx::query!("DELETE FROM mcp_classes WHERE server = $1 AND tool = $2", server, tool)
+            sql::query!("DELETE FROM mcp_classes WHERE server = $1 AND tool = $2", server, tool)
                 .execute(&mut *tx)
                 .await?;
             continue;
         };
-        sqlx::query!(
+        sql::query!(
             "INSERT INTO mcp_classes (server, tool, class, digest, classed_at) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (server, tool) DO UPDATE SET class = excluded.class, digest = excluded.digest,
                classed_at = excluded.classed_at",

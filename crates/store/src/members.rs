@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{MemberId, UserId};
 use hob_core::domain::inbound::{Conversation, Sender};
 use hob_core::domain::principal::Role;
@@ -26,7 +26,7 @@ pub struct Member {
 /// What a sender may by having been paired.
 pub async fn role(tx: &mut Tx, conversation: &Conversation, sender: &str) -> Result<Option<Role>, StoreError> {
     let channel = conversation.channel.as_str();
-    let role = sqlx::query_scalar!(
+    let role = sql::query_scalar!(
         r#"SELECT role AS "role!: Role" FROM members WHERE channel = $1 AND account = $2 AND external_id = $3"#,
         channel,
         conversation.account,
@@ -56,7 +56,7 @@ pub async fn roles_of_user(
     user: UserId,
 ) -> Result<Vec<Option<Role>>, StoreError> {
     let channel = conversation.channel.as_str();
-    let names = sqlx::query!(
+    let names = sql::query!(
         r#"SELECT i.external_id, m.role AS "role?: Role" FROM identities i LEFT JOIN members m
              ON m.channel = i.channel AND m.account = i.account AND m.external_id = i.external_id
            WHERE i.channel = $1 AND i.account = $2 AND i.user_id = $3"#,
@@ -78,7 +78,7 @@ pub async fn add(
     now: Timestamp,
 ) -> Result<MemberId, StoreError> {
     let (channel, role, now) = (conversation.channel.as_str(), role.as_str(), millis(now));
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO members (channel, account, external_id, name, role, paired_at) VALUES ($1, $2, $3, $4, $5, $6)
            ON CONFLICT (channel, account, external_id)
              DO UPDATE SET name = excluded.name, role = excluded.role, paired_at = excluded.paired_at
@@ -97,7 +97,7 @@ pub async fn add(
 
 /// All of them, in the order in which they came.
 pub async fn list(tx: &mut Tx) -> Result<Vec<Member>, StoreError> {
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         Member,
         r#"SELECT id AS "id!: MemberId", channel, account, external_id, name, role AS "role!: Role"
            FROM members ORDER BY id"#
@@ -109,6 +109,6 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<Member>, StoreError> {
 
 /// Lets somebody in no longer.
 pub async fn remove(tx: &mut Tx, member: MemberId) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM members WHERE id = $1", member).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM members WHERE id = $1", member).execute(&mut *tx).await?;
     Ok(())
 }

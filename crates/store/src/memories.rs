@@ -1,7 +1,7 @@
 //! What people said and Hob remembers, in episodes: stretches of talk without a long pause.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{EpisodeId, MemoryId, MessageId, RunId, SessionId, UserId};
 use hob_core::domain::memory::Scope;
 
@@ -59,7 +59,7 @@ pub async fn begin_episode(
     session: Option<SessionId>,
     at: i64,
 ) -> Result<EpisodeId, StoreError> {
-    let episode = sqlx::query_scalar!(
+    let episode = sql::query_scalar!(
         r#"INSERT INTO episodes (scope, session_id, began_at, ended_at) VALUES ($1, $2, $3, $3)
            RETURNING id AS "id!: EpisodeId""#,
         scope,
@@ -81,7 +81,7 @@ struct EpisodePlace {
 /// Makes room at the end of the scope's last episode in the conversation, if this still belongs to it.
 async fn extend_last_episode(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<EpisodePlace>, StoreError> {
     let Some(session) = new.session else { return Ok(None) };
-    let place = sqlx::query_as!(
+    let place = sql::query_as!(
         EpisodePlace,
         r#"UPDATE episodes SET turns = turns + 1, ended_at = max(ended_at, $3)
            WHERE id = (SELECT id FROM episodes WHERE session_id = $1 AND scope = $2 ORDER BY id DESC LIMIT 1)
@@ -105,7 +105,7 @@ pub async fn add_to(
     new: &NewMemory<'_>,
     gist: Option<&StoredGist>,
 ) -> Result<MemoryId, StoreError> {
-    let place = sqlx::query_scalar!(
+    let place = sql::query_scalar!(
         r#"UPDATE episodes SET turns = turns + 1, ended_at = max(ended_at, $2) WHERE id = $1
            RETURNING turns AS "turns!: i64""#,
         episode,
@@ -123,7 +123,7 @@ async fn insert(
     gist: Option<&StoredGist>,
 ) -> Result<MemoryId, StoreError> {
     let (stems, manner) = gist.map(|gist| (gist.stems.as_slice(), gist.manner)).unzip();
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO memories
              (episode_id, place, scope, speaker, user_id, message_id, text, asked, origin, importance, at, stems, manner)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING id AS "id!: MemoryId""#,
@@ -148,7 +148,7 @@ async fn insert(
 
 /// What was said right after it, in its episode.
 pub async fn next(tx: &mut Tx, memory: MemoryId) -> Result<Option<MemoryId>, StoreError> {
-    let next = sqlx::query_scalar!(
+    let next = sql::query_scalar!(
         r#"SELECT n.id AS "id!: MemoryId" FROM memories m JOIN memories n ON n.episode_id = m.episode_id AND n.place > m.place
            WHERE m.id = $1 ORDER BY n.place LIMIT 1"#,
         memory
@@ -160,7 +160,7 @@ pub async fn next(tx: &mut Tx, memory: MemoryId) -> Result<Option<MemoryId>, Sto
 
 /// The message in which somebody said last, in a run, what is remembered of them.
 pub async fn last_said(tx: &mut Tx, run: RunId, user: UserId) -> Result<Option<MessageId>, StoreError> {
-    let said = sqlx::query_scalar!(
+    let said = sql::query_scalar!(
         r#"SELECT g.id AS "id!: MessageId" FROM runs r CROSS JOIN messages g ON g.session_id = r.session_id
            WHERE r.id = $1 AND g.run_id = r.id AND g.user_id = $2
              AND EXISTS (SELECT 1 FROM memories m WHERE m.message_id = g.id)
@@ -178,8 +178,8 @@ pub async fn mark_used(tx: &mut Tx, memories: &[MemoryId], at: i64) -> Result<()
         return Ok(());
     }
     let ids = serde_json::to_string(memories).map_err(|error| StoreError::Database(error.to_string()))?;
-    sqlx::query!(
-        "UPDATE memories SET uses = uses + 1, used_at = $2 WHERE id IN (SELECT value FROM json_each($1))",
+    sql::query!(
+        "UPDATE memories SET uses = uses + 1, used_at = $2 WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each($1))",
         ids,
         at
     )
@@ -208,7 +208,7 @@ pub struct MemoryWithContext {
 
 /// The next memories after `after`, in the order of their rows.
 pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<MemoryWithContext>, StoreError> {
-    let said = sqlx::query_as!(
+    let said = sql::query_as!(
         MemoryWithContext,
         r#"SELECT m.id AS "id!: MemoryId", m.scope AS "scope!: Scope", m.speaker, m.user_id AS "user: UserId",
                m.text, m.asked, b.speaker AS "before_speaker?", b.text AS "before?"
@@ -225,12 +225,12 @@ pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<
 
 /// What was remembered of the messages that a run answers, among the last of its conversation.
 pub async fn of_run(tx: &mut Tx, run: RunId) -> Result<Vec<MemoryId>, StoreError> {
-    let rows = sqlx::query_scalar!(
+    let rows = sql::query_scalar!(
         r#"SELECT m.id AS "id!: MemoryId"
            FROM runs r JOIN sessions s ON s.id = r.session_id
              JOIN messages w ON w.session_id = s.id AND w.ordinal > s.last_ordinal - 200 AND w.run_id = r.id
              JOIN memories m ON m.message_id = w.id
-           WHERE r.id = ?1"#,
+           WHERE r.id = $1"#,
         run
     );
     Ok(rows.fetch_all(&mut *tx).await?)

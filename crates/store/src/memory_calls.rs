@@ -1,9 +1,9 @@
 //! Calls of a model on memory's behalf, outside any run, and what they cost (row N10).
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::model_calls::CallEnd;
 use crate::spend;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{EpisodeId, UserId};
 
 /// A call about to be made.
@@ -27,7 +27,7 @@ pub struct NewMemoryCall<'a> {
 /// Records that a model is about to be asked; gives the call's row.
 pub async fn ask(tx: &mut Tx, call: &NewMemoryCall<'_>) -> Result<i64, StoreError> {
     // The tokens it is expected to read stand in for those it read, until that is known.
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO memory_calls (user_id, purpose, model, state, input_tokens, reserved, asked_at, persona)
            VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7) RETURNING id AS "id!""#,
         call.user,
@@ -45,7 +45,7 @@ pub async fn ask(tx: &mut Tx, call: &NewMemoryCall<'_>) -> Result<i64, StoreErro
 
 /// Records how an open call came out, and adds it to the sums; false: it was not open.
 pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool, StoreError> {
-    let ended = sqlx::query!(
+    let ended = sql::query!(
         r#"UPDATE memory_calls SET state = $2, input_tokens = $3, output_tokens = $4, cached_tokens = $5, cost = $6,
                error = $7, ended_at = $8
            WHERE id = $1 AND state = 'asked' RETURNING model AS "model!", user_id AS "user: UserId", persona"#,
@@ -68,7 +68,7 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
 
 /// As which persona the last run answered in the conversation that a stretch of talk is of.
 pub async fn persona_of(tx: &mut Tx, episode: EpisodeId) -> Result<Option<String>, StoreError> {
-    let persona = sqlx::query_scalar!(
+    let persona = sql::query_scalar!(
         r#"SELECT c.persona AS "persona: String" FROM model_calls c
            WHERE c.run_id = (SELECT r.id FROM runs r WHERE r.state IN ('completed', 'cancelled', 'failed')
                                AND r.session_id = (SELECT e.session_id FROM episodes e WHERE e.id = $1)
@@ -90,7 +90,7 @@ pub struct OpenMemoryCall {
 }
 
 pub async fn open(tx: &mut Tx) -> Result<Vec<OpenMemoryCall>, StoreError> {
-    let calls = sqlx::query_as!(
+    let calls = sql::query_as!(
         OpenMemoryCall,
         r#"SELECT id AS "id!", model, input_tokens AS estimate FROM memory_calls WHERE state = 'asked' ORDER BY id"#
     )
@@ -101,7 +101,7 @@ pub async fn open(tx: &mut Tx) -> Result<Vec<OpenMemoryCall>, StoreError> {
 
 /// How many calls to draw facts were begun since a time.
 pub async fn since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
-    let count = sqlx::query_scalar!(
+    let count = sql::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM memory_calls WHERE asked_at >= $1 AND purpose <> 'embedding'"#,
         since
     )

@@ -1,7 +1,7 @@
 //! What is remembered, a page at a time: by key, so that the last page costs what the first does.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{FactId, MemoryId, MessageId, PersonId, RunId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::principal::Role;
@@ -34,7 +34,7 @@ pub async fn said(
     before: PageCursor,
     limit: i64,
 ) -> Result<Vec<PageKey<MemoryId>>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         PageKey,
         r#"SELECT id AS "id!: MemoryId", at FROM memories WHERE scope = $1 AND at <= $2 AND (at < $2 OR id < $3)
            ORDER BY at DESC, id DESC LIMIT $4"#,
@@ -53,7 +53,7 @@ pub async fn pinned_said(
     before: PageCursor,
     limit: i64,
 ) -> Result<Vec<PageKey<MemoryId>>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         PageKey,
         r#"SELECT id AS "id!: MemoryId", at FROM memories INDEXED BY memories_pinned
            WHERE scope = $1 AND pinned = 1 AND (at < $2 OR (at = $2 AND id < $3)) ORDER BY at DESC, id DESC LIMIT $4"#,
@@ -72,7 +72,7 @@ pub async fn known(
     before: PageCursor,
     limit: i64,
 ) -> Result<Vec<PageKey<FactId>>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         PageKey,
         r#"SELECT id AS "id!: FactId", created_at AS at FROM facts
            WHERE scope = $1 AND superseded_at IS NULL AND created_at <= $2 AND (created_at < $2 OR id < $3)
@@ -92,7 +92,7 @@ pub async fn pinned_known(
     before: PageCursor,
     limit: i64,
 ) -> Result<Vec<PageKey<FactId>>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         PageKey,
         r#"SELECT id AS "id!: FactId", created_at AS at FROM facts INDEXED BY facts_pinned
            WHERE scope = $1 AND pinned = 1 AND superseded_at IS NULL
@@ -125,7 +125,7 @@ pub struct OriginMessage {
 
 /// The message that a fact rests on.
 pub async fn source_of_fact(tx: &mut Tx, fact: FactId) -> Result<Option<OriginMessage>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         OriginMessage,
         r#"SELECT g.id AS "message!: MessageId", m.id AS "memory?: MemoryId", coalesce(u.name, f.speaker) AS "speaker!",
                   g.text, g.at, g.run_id AS "run!: RunId", s.key AS conversation
@@ -139,7 +139,7 @@ pub async fn source_of_fact(tx: &mut Tx, fact: FactId) -> Result<Option<OriginMe
 
 /// The message in which something was said.
 pub async fn source_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<OriginMessage>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         OriginMessage,
         r#"SELECT g.id AS "message!: MessageId", m.id AS "memory?: MemoryId", m.speaker, g.text, g.at,
                   g.run_id AS "run!: RunId", s.key AS conversation
@@ -165,7 +165,7 @@ pub struct AnswerRow {
 
 /// What Hob answered, the newest first, below `before`.
 pub async fn answers(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<AnswerRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         AnswerRow,
         r#"SELECT g.id AS "message!: MessageId", g.run_id AS "run!: RunId", g.text, g.at, s.key AS conversation,
                   (SELECT coalesce(max(json_array_length(s.facts)) + count(CASE WHEN r.leg <> 'fact' THEN 1 END), count(*))
@@ -191,7 +191,7 @@ pub struct AnsweredMessage {
 }
 
 pub async fn asked(tx: &mut Tx, run: RunId) -> Result<Option<AnsweredMessage>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         AnsweredMessage,
         r#"SELECT i.text, i.received_at AS at, s.key AS conversation
            FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN sessions s ON s.id = r.session_id WHERE r.id = $1"#,
@@ -204,7 +204,7 @@ pub async fn asked(tx: &mut Tx, run: RunId) -> Result<Option<AnsweredMessage>, S
 pub async fn replied(tx: &mut Tx, run: RunId, limit: i64) -> Result<Vec<String>, StoreError> {
     // In ASCII the semicolon comes right after the colon.
     let (from, until) = (format!("run:{run}:"), format!("run:{run};"));
-    let rows = sqlx::query_scalar!(
+    let rows = sql::query_scalar!(
         "SELECT text FROM outbox WHERE key >= $1 AND key < $2 ORDER BY id LIMIT $3",
         from,
         until,
@@ -225,7 +225,7 @@ pub struct UserRow {
 
 /// Those who talk with Hob, in the order in which they came, above `after`.
 pub async fn users(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<UserRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         UserRow,
         r#"SELECT id AS "id!: UserId", name, role AS "role!: Role", created_at AS since FROM users
            WHERE id > $1 ORDER BY id LIMIT $2"#,
@@ -254,7 +254,7 @@ pub struct PersonPageRow {
 
 /// Those of whom something is known, the newest first, below `before`.
 pub async fn people(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<PersonPageRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         PersonPageRow,
         r#"SELECT p.id AS "id!: PersonId", p.scope AS "scope!: Scope", p.name, p.relation, p.birthday,
                   p.user_id AS "user: UserId", p.created_at AS since,
@@ -268,7 +268,7 @@ pub async fn people(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<PersonPa
 
 /// The facts about a person that hold, the newest first.
 pub async fn known_of(tx: &mut Tx, person: PersonId, limit: i64) -> Result<Vec<FactId>, StoreError> {
-    let rows = sqlx::query_scalar!(
+    let rows = sql::query_scalar!(
         r#"SELECT id AS "id!: FactId" FROM facts WHERE person_id = $1 AND superseded_at IS NULL
            ORDER BY id DESC LIMIT $2"#,
         person,
@@ -279,13 +279,13 @@ pub async fn known_of(tx: &mut Tx, person: PersonId, limit: i64) -> Result<Vec<F
 
 /// In which scope somebody is known, if they are.
 pub async fn scope_of(tx: &mut Tx, person: PersonId) -> Result<Option<Scope>, StoreError> {
-    let row = sqlx::query_scalar!(r#"SELECT scope AS "scope!: Scope" FROM people WHERE id = $1"#, person);
+    let row = sql::query_scalar!(r#"SELECT scope AS "scope!: Scope" FROM people WHERE id = $1"#, person);
     Ok(row.fetch_optional(&mut *tx).await?)
 }
 
 /// Everything that was held for true where this fact stands, the newest first.
 pub async fn values(tx: &mut Tx, fact: FactId, limit: i64) -> Result<Vec<FactId>, StoreError> {
-    let rows = sqlx::query_scalar!(
+    let rows = sql::query_scalar!(
         r#"SELECT b.id AS "id!: FactId" FROM facts f CROSS JOIN facts b
              ON b.scope = f.scope AND b.category = f.category AND b.key = f.key
            WHERE f.id = $1 AND b.id <> f.id ORDER BY b.created_at DESC, b.id DESC LIMIT $2"#,
@@ -304,7 +304,7 @@ pub struct RecallUsage {
 
 /// In how many runs something that was said was recalled, and in which last.
 pub async fn memory_recalled(tx: &mut Tx, memory: MemoryId) -> Result<RecallUsage, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         RecallUsage,
         r#"SELECT count(*) AS "runs!: i64", max(run_id) AS "last: RunId" FROM recalled WHERE memory_id = $1"#,
         memory
@@ -314,7 +314,7 @@ pub async fn memory_recalled(tx: &mut Tx, memory: MemoryId) -> Result<RecallUsag
 
 /// In how many runs a fact was recalled, and in which last.
 pub async fn fact_recalled(tx: &mut Tx, fact: FactId) -> Result<RecallUsage, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         RecallUsage,
         r#"SELECT count(*) AS "runs!: i64", max(run_id) AS "last: RunId" FROM (
              SELECT run_id FROM recalled WHERE fact_id = $1

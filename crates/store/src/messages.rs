@@ -1,7 +1,7 @@
 //! A conversation's history.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{MessageId, RunId, SessionId, UserId};
 use hob_core::domain::memory::Scope;
 
@@ -34,7 +34,7 @@ pub struct NewMessage<'a> {
 /// An answer that tells what Hob answered before is not found again: it would only
 /// stand before that.
 pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, StoreError> {
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, taint, scope, at, own)
            SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8,
              CASE WHEN NOT EXISTS (SELECT 1 FROM recalled WHERE run_id = $2 AND leg = 'answer') THEN $9 END, $10, $11 FROM sessions WHERE id = $1
@@ -71,7 +71,7 @@ pub struct LastMessage {
 
 /// The last words of a person or of Hob since the conversation began afresh.
 pub async fn last_message(tx: &mut Tx, session: SessionId) -> Result<Option<LastMessage>, StoreError> {
-    let last = sqlx::query_as!(
+    let last = sql::query_as!(
         LastMessage,
         r#"SELECT role, text, run_id AS "run!: RunId", taint, at FROM messages
            WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
@@ -96,7 +96,7 @@ pub struct MessageText {
 
 /// The latest words of one role that models still read, the newest first.
 pub async fn latest(tx: &mut Tx, session: SessionId, role: &str, limit: i64) -> Result<Vec<MessageText>, StoreError> {
-    let words = sqlx::query_as!(
+    let words = sql::query_as!(
         MessageText,
         "SELECT ordinal, text, taint FROM messages WHERE session_id = $1 AND role = $2 AND pruned = 0 ORDER BY ordinal DESC LIMIT $3",
         session,
@@ -130,7 +130,7 @@ pub struct MessageRow {
 
 /// The messages from one ordinal through another, in order.
 pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> Result<Vec<MessageRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         MessageRow,
         r#"SELECT m.id AS "id!: MessageId", m.ordinal, m.body, m.user_id AS "user: UserId", u.name AS "author?",
                   r.user_id AS "run_user!: UserId", m.tokens, m.taint
@@ -147,7 +147,7 @@ pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> R
 
 /// What a run had read at its last message that nobody vouches for, as stored; none: nothing.
 pub async fn taint_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreError> {
-    let taint = sqlx::query_scalar!(
+    let taint = sql::query_scalar!(
         r#"SELECT taint AS "taint!: String" FROM messages WHERE run_id = $1 AND taint IS NOT NULL
            ORDER BY id DESC LIMIT 1"#,
         run
@@ -159,7 +159,7 @@ pub async fn taint_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreEr
 
 /// Leaves a run's messages, after this ordinal, out of what models read (row E14).
 pub async fn prune(tx: &mut Tx, session: SessionId, run: RunId, after: i64) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE messages SET pruned = 1 WHERE session_id = $1 AND ordinal > $2 AND run_id = $3",
         session,
         after,
@@ -184,7 +184,7 @@ pub struct LeftOut {
 /// What people of the house said themselves stays, and nothing is behind it but them. Answers that are left out are found by nobody
 /// any more.
 pub async fn leave_out_tainted(tx: &mut Tx, session: SessionId) -> Result<Vec<LeftOut>, StoreError> {
-    let left = sqlx::query_as!(
+    let left = sql::query_as!(
         LeftOut,
         r#"UPDATE messages SET pruned = 1, scope = NULL
            WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
@@ -194,7 +194,7 @@ pub async fn leave_out_tainted(tx: &mut Tx, session: SessionId) -> Result<Vec<Le
     )
     .fetch_all(&mut *tx)
     .await?;
-    sqlx::query!(
+    sql::query!(
         "UPDATE messages SET taint = NULL
          WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
            AND taint IS NOT NULL AND own = 1 AND pruned = 0",
@@ -208,7 +208,7 @@ pub async fn leave_out_tainted(tx: &mut Tx, session: SessionId) -> Result<Vec<Le
 /// The ordinal of the `n`th newest of a session's messages after this ordinal that models still read.
 pub async fn nth_newest(tx: &mut Tx, session: SessionId, after: i64, n: i64) -> Result<Option<i64>, StoreError> {
     let skipped = (n - 1).max(0);
-    let ordinal = sqlx::query_scalar!(
+    let ordinal = sql::query_scalar!(
         r#"SELECT ordinal FROM messages WHERE session_id = $1 AND ordinal > $2 AND pruned = 0
            ORDER BY ordinal DESC LIMIT 1 OFFSET $3"#,
         session,

@@ -1,8 +1,8 @@
 //! Every call of a model and what it cost (row C8), as the journal projects it.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::spend::{self, SpendTotals};
+use crate::{Tx, sql};
 use hob_core::domain::ids::{RunId, SessionId, UserId};
 
 /// A call about to be made.
@@ -27,7 +27,7 @@ pub struct NewModelCall<'a> {
 
 /// Records that a model is about to be asked. Gives what the last run's requests began with, of the same session.
 pub async fn ask(tx: &mut Tx, call: &NewModelCall<'_>) -> Result<Option<String>, StoreError> {
-    let prefix = sqlx::query_scalar!(
+    let prefix = sql::query_scalar!(
         r#"INSERT INTO model_calls
              (run_id, asked_seq, model, state, session_id, user_id, estimate, reserved, asked_at, persona)
            VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7, $8, $9)
@@ -57,7 +57,7 @@ pub async fn breaks(
     prefix: &str,
 ) -> Result<(), StoreError> {
     if reason.is_some() {
-        sqlx::query!(
+        sql::query!(
             "UPDATE model_calls SET prefix_break = $3 WHERE run_id = $1 AND asked_seq = $2",
             run,
             asked_seq,
@@ -66,7 +66,7 @@ pub async fn breaks(
         .execute(&mut *tx)
         .await?;
     }
-    sqlx::query!("UPDATE sessions SET prefix = $2 WHERE id = (SELECT session_id FROM runs WHERE id = $1)", run, prefix)
+    sql::query!("UPDATE sessions SET prefix = $2 WHERE id = (SELECT session_id FROM runs WHERE id = $1)", run, prefix)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -118,7 +118,7 @@ impl CallEnd {
 ///
 /// Gives which model stands in for which in its session, as the chat was told, as JSON; none: the right one answers.
 pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Option<String>, StoreError> {
-    let ended = sqlx::query!(
+    let ended = sql::query!(
         r#"UPDATE model_calls SET state = $1, input_tokens = $2, output_tokens = $3, cached_tokens = $4,
                cache_write_tokens = $5, reasoning_tokens = $6, cost = $7, latency_ms = $8, error = $9, ended_at = $10
            WHERE run_id = $11 AND state = 'asked'
@@ -160,7 +160,7 @@ const LATEST_CALLS: i64 = 1_000;
 
 /// The latest answered calls of a model, the newest first.
 pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<TokenCountSample>, StoreError> {
-    let counts = sqlx::query_as!(
+    let counts = sql::query_as!(
         TokenCountSample,
         r#"SELECT estimate AS "estimate!: i64", input_tokens AS "reported!: i64" FROM (
              SELECT model, state, estimate, input_tokens, asked_at FROM model_calls ORDER BY asked_at DESC LIMIT $3)
@@ -185,7 +185,7 @@ pub struct PrefixBreak {
 
 /// Why providers' caches could not go on since a time, for one person's calls or for all; the most frequent first.
 pub async fn prefix_breaks(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<PrefixBreak>, StoreError> {
-    let breaks = sqlx::query_as!(
+    let breaks = sql::query_as!(
         PrefixBreak,
         r#"SELECT prefix_break AS "reason!", count(*) AS "count!: i64" FROM model_calls
            WHERE asked_at >= $1 AND prefix_break IS NOT NULL AND ($2 IS NULL OR user_id = $2)

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{RunId, ScheduleId};
 
 /// What came of an instant.
@@ -21,7 +21,7 @@ pub struct OccurrenceRow {
 /// Was this instant claimed already?
 pub async fn is_claimed(tx: &mut Tx, id: ScheduleId, due: Timestamp) -> Result<bool, StoreError> {
     let due = millis(due);
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT 1 AS "one!: i64" FROM occurrences WHERE schedule_id = $1 AND due_at = $2"#,
         id,
         due
@@ -59,7 +59,7 @@ pub async fn claim(
         Claim::Looked(look) => ("skipped", None, Some(look)),
     };
     let (due, now) = (millis(due), millis(now));
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO occurrences (schedule_id, due_at, state, run_id, claimed_at, look) VALUES ($1, $2, $3, $4, $5, $6)",
         id,
         due,
@@ -76,7 +76,7 @@ pub async fn claim(
 /// Forgets the looks before this moment that began nothing: there are many.
 pub async fn prune_looks(tx: &mut Tx, id: ScheduleId, before: Timestamp) -> Result<(), StoreError> {
     let before = millis(before);
-    sqlx::query!(
+    sql::query!(
         "DELETE FROM occurrences WHERE schedule_id = $1 AND due_at < $2 AND look IS NOT NULL AND run_id IS NULL",
         id,
         before
@@ -88,7 +88,7 @@ pub async fn prune_looks(tx: &mut Tx, id: ScheduleId, before: Timestamp) -> Resu
 
 /// Is a run of it queued or at work?
 pub async fn is_open(tx: &mut Tx, id: ScheduleId) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT 1 AS "one!: i64" FROM occurrences WHERE schedule_id = $1 AND state = 'queued' LIMIT 1"#,
         id
     )
@@ -99,7 +99,7 @@ pub async fn is_open(tx: &mut Tx, id: ScheduleId) -> Result<bool, StoreError> {
 
 /// What came of its last instants, the newest first.
 pub async fn history(tx: &mut Tx, id: ScheduleId, limit: i64) -> Result<Vec<OccurrenceRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         OccurrenceRow,
         r#"SELECT due_at, state, run_id AS "run: RunId", look FROM occurrences
            WHERE schedule_id = $1 ORDER BY due_at DESC LIMIT $2"#,
@@ -113,7 +113,7 @@ pub async fn history(tx: &mut Tx, id: ScheduleId, limit: i64) -> Result<Vec<Occu
 
 /// Was the schedule that this run is of taken away since it was claimed?
 pub async fn is_called_off(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT 1 AS "one!: i64" FROM occurrences o CROSS JOIN schedules s ON s.id = o.schedule_id
            WHERE o.run_id = $1 AND s.state = 'removed'"#,
         run
@@ -125,7 +125,7 @@ pub async fn is_called_off(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> 
 
 /// The runs of what this run has had scheduled, where nothing more will come of it.
 pub async fn runs_of_done(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"SELECT o.run_id AS "run!: RunId" FROM schedules s CROSS JOIN occurrences o ON o.schedule_id = s.id
            WHERE s.run_id = $1 AND s.state IN ('done', 'removed') AND o.run_id IS NOT NULL ORDER BY o.run_id"#,
         run

@@ -4,13 +4,13 @@ use jiff::Timestamp;
 
 use crate::error::StoreError;
 use crate::runs::ActiveRun;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{RunId, SessionId, UserId};
 use hob_core::domain::principal::Role;
 
 /// When the next open question expires, in Unix milliseconds.
 pub async fn next_expiry(tx: &mut Tx) -> Result<Option<i64>, StoreError> {
-    let next = sqlx::query_scalar!(
+    let next = sql::query_scalar!(
         r#"SELECT waits_until AS "until!: i64" FROM runs
            WHERE waits_until IS NOT NULL AND state = 'waiting' ORDER BY waits_until LIMIT 1"#
     )
@@ -33,7 +33,7 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
     let expired = expired(tx, now).await?;
     let now = millis(now);
     if !expired.is_empty() {
-        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until IS NOT NULL AND waits_until <= $1 AND state = 'waiting'",
+        sql::query!("UPDATE runs SET waits_until = NULL WHERE waits_until IS NOT NULL AND waits_until <= $1 AND state = 'waiting'",
             now
         )
             .execute(&mut *tx)
@@ -45,7 +45,7 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
 /// The runs whose question is open no longer, the oldest first.
 pub async fn expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
     let now = millis(now);
-    let expired = sqlx::query_as!(
+    let expired = sql::query_as!(
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
            FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.waits_until IS NOT NULL AND r.waits_until <= $1
@@ -61,7 +61,7 @@ pub async fn expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreE
 /// The runs at work, of sessions that are no conversations, that ask and answer in `session`, the oldest first.
 pub async fn beside(tx: &mut Tx, session: SessionId) -> Result<Vec<(ActiveRun, OpenRun)>, StoreError> {
     // Sessions of events only grow in number; what is at work is little.
-    let found = sqlx::query!(
+    let found = sql::query!(
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel, r.user_id AS "user!: UserId",
                   u.role AS "role!: Role", r.state,
                   EXISTS (SELECT 1 FROM signals w WHERE w.run_id = r.id AND w.taken = 0) AS "signalled!: bool"
@@ -81,7 +81,7 @@ pub async fn beside(tx: &mut Tx, session: SessionId) -> Result<Vec<(ActiveRun, O
 
 /// Every run that is not over.
 pub async fn list_open(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
-    let open = sqlx::query_as!(
+    let open = sql::query_as!(
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
            FROM runs r JOIN sessions s ON s.id = r.session_id
@@ -94,7 +94,7 @@ pub async fn list_open(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
 
 /// Every run that has its session's lane.
 pub async fn list_active(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
-    let active = sqlx::query_as!(
+    let active = sql::query_as!(
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
            FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.state IN ('running', 'waiting')

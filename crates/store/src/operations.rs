@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::error::StoreError;
 use crate::schedules::ScheduleRow;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{GrantId, OutboxId, RunId, ScheduleId, SessionId, UserId};
 
 /// A run that is not over.
@@ -36,7 +36,7 @@ pub struct ListCursor {
 
 /// The runs that are not over, by conversation and in the order in which they are served.
 pub async fn open_runs(tx: &mut Tx, after: ListCursor, limit: i64) -> Result<Vec<OpenRunRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         OpenRunRow,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.key, s.channel, u.name AS user,
                   CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String",
@@ -66,7 +66,7 @@ pub struct StoppableRun {
 
 /// A run, if it is not over.
 pub async fn stoppable(tx: &mut Tx, run: RunId) -> Result<Option<StoppableRun>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         StoppableRun,
         r#"SELECT r.session_id AS "session!: SessionId", s.channel, r.user_id AS "user!: UserId",
                   CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String"
@@ -107,7 +107,7 @@ pub struct ChunkRow {
 
 /// What is to be said, by conversation and in order.
 pub async fn open_chunks(tx: &mut Tx, after: ListCursor, limit: i64) -> Result<Vec<ChunkRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         ChunkRow,
         r#"SELECT o.id AS "id!: OutboxId", o.session_id AS "session!: SessionId", s.key, o.run_id AS "run: RunId",
                   substr(o.text, 1, 300) AS "text!: String", o.state, o.attempts, o.next_attempt_at, o.error, o.created_at,
@@ -126,7 +126,7 @@ pub async fn open_chunks(tx: &mut Tx, after: ListCursor, limit: i64) -> Result<V
 
 /// What was given up before `before`, which is a moment and a row; the newest first.
 pub async fn given_up(tx: &mut Tx, moment: i64, row: i64, limit: i64) -> Result<Vec<ChunkRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         ChunkRow,
         r#"SELECT o.id AS "id!: OutboxId", o.session_id AS "session!: SessionId", s.key, o.run_id AS "run: RunId",
                   substr(o.text, 1, 300) AS "text!: String", o.state, o.attempts, o.next_attempt_at, o.error, o.created_at,
@@ -154,7 +154,7 @@ pub struct ChunkState {
 }
 
 pub async fn chunk(tx: &mut Tx, id: OutboxId) -> Result<Option<ChunkState>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         ChunkState,
         r#"SELECT session_id AS "session!: SessionId", state,
                   EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = outbox.id AND h.state <> 'approved') AS "held!: bool"
@@ -169,7 +169,7 @@ pub async fn chunk(tx: &mut Tx, id: OutboxId) -> Result<Option<ChunkState>, Stor
 /// What was given up is to be said after all, as if it had been queued now.
 pub async fn retry(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!(
+    sql::query!(
         "UPDATE outbox SET state = 'pending', error = NULL, ended_at = NULL, attempts = 0, created_at = $1, next_attempt_at = $1
          WHERE id = $2 AND state IN ('failed', 'abandoned')",
         now,
@@ -183,7 +183,7 @@ pub async fn retry(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), Stor
 /// What waits is tried at once, whatever its time.
 pub async fn retry_now(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!(
+    sql::query!(
         "UPDATE outbox SET next_attempt_at = min(next_attempt_at, $1) WHERE id = $2 AND state IN ('pending', 'unknown')",
         now,
         id
@@ -211,7 +211,7 @@ pub struct HeldGrant {
 
 /// The grants that hold after this one, by conversation, person and tool.
 pub async fn grants(tx: &mut Tx, after: Option<GrantId>, limit: i64) -> Result<Vec<HeldGrant>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         HeldGrant,
         r#"SELECT g.id AS "id!: GrantId", g.session_id AS "session!: SessionId", s.key, g.user_id AS "user!: UserId", u.name,
                   g.tool, g.run_id AS "run!: RunId", g.created_at
@@ -230,7 +230,7 @@ pub async fn grants(tx: &mut Tx, after: Option<GrantId>, limit: i64) -> Result<V
 
 /// A grant, if it holds.
 pub async fn grant(tx: &mut Tx, id: GrantId) -> Result<Option<HeldGrant>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         HeldGrant,
         r#"SELECT g.id AS "id!: GrantId", g.session_id AS "session!: SessionId", s.key, g.user_id AS "user!: UserId", u.name,
                   g.tool, g.run_id AS "run!: RunId", g.created_at
@@ -245,14 +245,15 @@ pub async fn grant(tx: &mut Tx, id: GrantId) -> Result<Option<HeldGrant>, StoreE
 
 /// The schedules that are to go on, or those that are done, before this one: the newest first.
 pub async fn schedules(tx: &mut Tx, before: i64, done: bool, limit: i64) -> Result<Vec<ScheduleRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         ScheduleRow,
         r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,
                   s.account, s.chat, s.thread, s.task, s.rule, s.zone, s.asked, s.taint, s.state, s.why, s.failures,
                   s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at, s.looks_at,
                   s.seen, s.looks_failed
            FROM schedules s CROSS JOIN users u ON u.id = s.user_id
-           WHERE s.id < $1 AND s.state <> 'removed' AND (s.state = 'done') = $2 ORDER BY s.id DESC LIMIT $3"#,
+           WHERE s.id < $1 AND s.state <> 'removed' AND CASE s.state WHEN 'done' THEN 1 ELSE 0 END = $2
+           ORDER BY s.id DESC LIMIT $3"#,
         before,
         done,
         limit

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, drafts, files, inbound, millis, quarantined_mail};
+use crate::{Tx, drafts, files, inbound, millis, quarantined_mail, sql};
 use hob_core::domain::ids::{FileId, OutboxId, RunId, SessionId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{Choice, Destination, MessageReplacement, Outgoing, OutgoingFile};
@@ -74,15 +74,16 @@ async fn insert(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp, takes: bool) ->
         ChunkRole::Instead(key) => (None, Some(key)),
         ChunkRole::Words | ChunkRole::Reply => (None, None),
     };
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         OutboxRow,
         r#"INSERT INTO outbox
            (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, next_attempt_at, created_at,
             file_id, markup, takes_draft, question, replaces_key, state, attempts)
          SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14, $15, $16,
-                CASE WHEN t.taken THEN 'sending' ELSE 'pending' END, t.taken
-         FROM (SELECT $17 AND NOT EXISTS (SELECT 1 FROM outbox WHERE session_id = $2
-                                          AND state IN ('pending', 'sending', 'unknown')) AS taken) t
+                CASE WHEN t.taken = 1 THEN 'sending' ELSE 'pending' END, t.taken
+         FROM (SELECT CASE WHEN $17 = 1 AND NOT EXISTS (SELECT 1 FROM outbox WHERE session_id = $2
+                                                        AND state IN ('pending', 'sending', 'unknown'))
+                      THEN 1 ELSE 0 END AS taken) t
          WHERE true ON CONFLICT (key) DO NOTHING
          RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                    channel, account, chat, thread, reply_to, text, markup, choices, attempts,
@@ -179,7 +180,7 @@ impl OutboxRow {
 
 /// The first open chunk of a session, which all others of it wait for, so that order is kept.
 pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<PendingChunk>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         OutboxRow,
         r#"SELECT id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                   channel, account, chat, thread, reply_to, text, markup, choices, attempts, may_repeat AS "may_repeat!: bool",
@@ -224,7 +225,7 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &DueTime) -> Result
 
 /// The platform's id of a chunk that was delivered.
 async fn external_id(tx: &mut Tx, key: &str) -> Result<Option<String>, StoreError> {
-    let found = sqlx::query_scalar!("SELECT external_id FROM outbox WHERE key = $1 AND state = 'delivered'", key)
+    let found = sql::query_scalar!("SELECT external_id FROM outbox WHERE key = $1 AND state = 'delivered'", key)
         .fetch_optional(&mut *tx)
         .await?;
     Ok(found.flatten())
@@ -232,9 +233,9 @@ async fn external_id(tx: &mut Tx, key: &str) -> Result<Option<String>, StoreErro
 
 async fn take_row(tx: &mut Tx, session: SessionId, due: &DueTime) -> Result<Option<OutboxRow>, StoreError> {
     let (now, oldest) = (millis(due.now), millis(due.oldest));
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         OutboxRow,
-        r#"UPDATE outbox SET may_repeat = max(may_repeat, state = 'sending'), state = 'sending', attempts = attempts + 1
+        r#"UPDATE outbox SET may_repeat = CASE WHEN state = 'sending' THEN 1 ELSE may_repeat END, state = 'sending', attempts = attempts + 1
            WHERE id = (SELECT id FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown')
                        ORDER BY id LIMIT 1)
              AND (attempts = 0 OR created_at >= $3)
@@ -295,7 +296,7 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &DeliveryAttempt, now: T
     let now = millis(now);
     match attempt {
         DeliveryAttempt::Delivered { external_id } => {
-            let delivered = sqlx::query!(
+            let delivered = sql::query!(
                 r#"UPDATE outbox SET state = 'delivered', external_id = $1, error = NULL, ended_at = $2 WHERE id = $3
                    RETURNING
                      CASE WHEN takes_draft = 1 AND EXISTS (SELECT 1 FROM drafts d WHERE d.run_id = outbox.run_id)
@@ -315,7 +316,7 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &DeliveryAttempt, now: T
         }
         DeliveryAttempt::Again { at, unknown, why } => {
             let (state, at) = (if *unknown { "unknown" } else { "pending" }, millis(*at));
-            sqlx::query!(
+            sql::query!(
                 "UPDATE outbox SET state = $1, may_repeat = max(may_repeat, CAST($2 AS INTEGER)), next_attempt_at = $3, error = $4
                  WHERE id = $5",
                 state,
@@ -330,7 +331,7 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &DeliveryAttempt, now: T
         DeliveryAttempt::Failed { why } | DeliveryAttempt::Abandoned { why } => {
             let state = if matches!(attempt, DeliveryAttempt::Failed { .. }) { "failed" } else { "abandoned" };
             // What may have arrived may stand where the draft did: then it is no draft that could be taken back.
-            let may_stand_for = sqlx::query_scalar!(
+            let may_stand_for = sql::query_scalar!(
                 r#"UPDATE outbox SET state = $1, error = $2, ended_at = $3 WHERE id = $4
                    RETURNING CASE WHEN takes_draft = 1 AND may_repeat = 1 THEN run_id END AS "run: RunId""#,
                 state,
@@ -350,7 +351,7 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &DeliveryAttempt, now: T
 
 /// At the start: what an earlier process was sending when it died has an unknown outcome.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, StoreError> {
-    let done = sqlx::query!(
+    let done = sql::query!(
         "UPDATE outbox SET state = 'unknown', may_repeat = 1
          WHERE state = 'sending' AND state IN ('pending', 'sending', 'unknown')"
     )

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::message_context::OverheardMessage;
@@ -34,7 +34,7 @@ pub struct NewOverheard<'a> {
 pub async fn add(tx: &mut Tx, new: &NewOverheard<'_>) -> Result<bool, StoreError> {
     let (channel, at) = (new.conversation.channel.as_str(), millis(new.message.at));
     let text: String = new.message.text.chars().take(TEXT_CHARS_MAX).collect();
-    let added = sqlx::query!(
+    let added = sql::query!(
         "INSERT INTO overheard (session_id, channel, account, chat, external_id, sender, name, text, member, at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          ON CONFLICT (channel, account, chat, external_id) DO NOTHING",
@@ -52,7 +52,7 @@ pub async fn add(tx: &mut Tx, new: &NewOverheard<'_>) -> Result<bool, StoreError
     .execute(&mut *tx)
     .await?;
     // The newest stay.
-    sqlx::query!(
+    sql::query!(
         "UPDATE overheard SET taken = 1, name = '', text = '' WHERE taken = 0 AND session_id = $1 AND id <= (
            SELECT id FROM overheard WHERE taken = 0 AND session_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)",
         new.session,
@@ -67,7 +67,7 @@ pub async fn add(tx: &mut Tx, new: &NewOverheard<'_>) -> Result<bool, StoreError
 /// out.
 pub async fn take(tx: &mut Tx, session: SessionId, now: Timestamp) -> Result<Vec<OverheardMessage>, StoreError> {
     let since = millis(now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN));
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         r#"SELECT name, text, member AS "member!: bool", at FROM overheard
            WHERE taken = 0 AND session_id = $1 ORDER BY id DESC"#,
         session
@@ -88,7 +88,7 @@ pub async fn take(tx: &mut Tx, session: SessionId, now: Timestamp) -> Result<Vec
 
 /// Lets go of what is kept of a conversation and not taken yet.
 pub async fn drop_open(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE overheard SET taken = 1, name = '', text = '' WHERE taken = 0 AND session_id = $1", session)
+    sql::query!("UPDATE overheard SET taken = 1, name = '', text = '' WHERE taken = 0 AND session_id = $1", session)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -96,7 +96,7 @@ pub async fn drop_open(tx: &mut Tx, session: SessionId) -> Result<(), StoreError
 
 /// Lets go of everything that somebody said, wherever it was.
 pub async fn drop_of_user(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE overheard SET taken = 1, name = '', text = '' WHERE id IN (
            SELECT o.id FROM identities i CROSS JOIN overheard o
              ON o.channel = i.channel AND o.account = i.account AND o.sender = i.external_id
@@ -120,7 +120,7 @@ pub async fn edit(
     let done = match change {
         Some((sender, text)) => {
             let text: String = text.chars().take(TEXT_CHARS_MAX).collect();
-            sqlx::query!(
+            sql::query!(
                 "UPDATE overheard SET text = $1 WHERE channel = $2 AND account = $3 AND chat = $4 AND external_id = $5
                    AND sender = $6 AND taken = 0",
                 text,
@@ -134,7 +134,7 @@ pub async fn edit(
             .await?
         }
         None => {
-            sqlx::query!(
+            sql::query!(
                 "UPDATE overheard SET taken = 1, name = '', text = ''
                  WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4 AND taken = 0",
                 channel,
@@ -151,7 +151,7 @@ pub async fn edit(
 
 /// The latest things that members of the household said in a conversation, as they are kept.
 pub async fn of_members(tx: &mut Tx, session: SessionId) -> Result<Vec<String>, StoreError> {
-    let texts = sqlx::query_scalar!(
+    let texts = sql::query_scalar!(
         "SELECT text FROM overheard WHERE taken = 0 AND session_id = $1 AND member = 1 ORDER BY id DESC",
         session
     )
@@ -163,5 +163,5 @@ pub async fn of_members(tx: &mut Tx, session: SessionId) -> Result<Vec<String>, 
 /// Lets go of what is old, and of the places of what was taken; gives how many rows are gone.
 pub async fn sweep(tx: &mut Tx, now: Timestamp) -> Result<u64, StoreError> {
     let before = millis(now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN));
-    Ok(sqlx::query!("DELETE FROM overheard WHERE at < $1", before).execute(&mut *tx).await?.rows_affected())
+    Ok(sql::query!("DELETE FROM overheard WHERE at < $1", before).execute(&mut *tx).await?.rows_affected())
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::inbound::{Conversation, Sender};
 use hob_core::policy::pairing::{CODE_LIFE, GUESSES_WITHIN};
 
@@ -36,16 +36,16 @@ impl PendingPairing {
 /// Lets go of what has expired: codes, and guesses that count no more.
 pub async fn sweep(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
     let (now, guesses) = (millis(now), millis(now.saturating_sub(GUESSES_WITHIN).unwrap_or(Timestamp::MIN)));
-    sqlx::query!("DELETE FROM pairings WHERE expires_at <= $1", now).execute(&mut *tx).await?;
-    sqlx::query!("DELETE FROM pairing_guesses WHERE at <= $1", guesses).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM pairings WHERE expires_at <= $1", now).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM pairing_guesses WHERE at <= $1", guesses).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Whether this stranger has a code, and how many codes of the account there are.
 pub async fn pending_codes(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(bool, i64), StoreError> {
     let channel = place.channel.as_str();
-    let known = sqlx::query!(
-        r#"SELECT count(*) AS "open!: i64", coalesce(max(external_id = $3), 0) AS "has_code!: bool" FROM pairings
+    let known = sql::query!(
+        r#"SELECT count(*) AS "open!: i64", coalesce(max(CASE WHEN external_id = $3 THEN 1 ELSE 0 END), 0) AS "has_code!: bool" FROM pairings
            WHERE channel = $1 AND account = $2"#,
         channel,
         place.account,
@@ -65,7 +65,7 @@ pub async fn add(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (channel, until) = (place.channel.as_str(), millis(now.saturating_add(CODE_LIFE).unwrap_or(Timestamp::MAX)));
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO pairings (code, channel, account, external_id, name, chat, thread, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         code,
@@ -85,7 +85,7 @@ pub async fn add(
 /// Takes the stranger with this code: it holds no more.
 pub async fn take(tx: &mut Tx, code: &str, now: Timestamp) -> Result<Option<PendingPairing>, StoreError> {
     let now = millis(now);
-    let taken = sqlx::query_as!(
+    let taken = sql::query_as!(
         PendingPairing,
         r#"DELETE FROM pairings WHERE code = $1 AND expires_at > $2
            RETURNING code, channel, account, external_id, name, chat, thread, expires_at"#,
@@ -100,7 +100,7 @@ pub async fn take(tx: &mut Tx, code: &str, now: Timestamp) -> Result<Option<Pend
 /// Nobody needs to let this person in any more.
 pub async fn drop_of(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(), StoreError> {
     let channel = place.channel.as_str();
-    sqlx::query!(
+    sql::query!(
         "DELETE FROM pairings WHERE channel = $1 AND account = $2 AND external_id = $3",
         channel,
         place.account,
@@ -114,7 +114,7 @@ pub async fn drop_of(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<
 /// Who waits to be let in.
 pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<PendingPairing>, StoreError> {
     let now = millis(now);
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         PendingPairing,
         "SELECT code, channel, account, external_id, name, chat, thread, expires_at FROM pairings
          WHERE expires_at > $1 ORDER BY expires_at",
@@ -133,7 +133,7 @@ pub async fn note_wrong_code(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (channel, at) = (place.channel.as_str(), millis(now));
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO pairing_guesses (channel, account, external_id, at) VALUES ($1, $2, $3, $4)",
         channel,
         place.account,
@@ -154,7 +154,7 @@ pub async fn count_wrong_codes(
 ) -> Result<i64, StoreError> {
     let (channel, since) =
         (place.channel.as_str(), millis(now.saturating_sub(GUESSES_WITHIN).unwrap_or(Timestamp::MIN)));
-    let count = sqlx::query_scalar!(
+    let count = sql::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM pairing_guesses
            WHERE channel = $1 AND account = $2 AND external_id = $3 AND at > $4"#,
         channel,
@@ -169,21 +169,21 @@ pub async fn count_wrong_codes(
 
 /// The first owner's code and how often it was guessed wrong; none: there is an owner.
 pub async fn first_owner(tx: &mut Tx) -> Result<Option<(String, i64)>, StoreError> {
-    let row = sqlx::query!("SELECT code, guesses FROM first_owner WHERE id = 1").fetch_optional(&mut *tx).await?;
+    let row = sql::query!("SELECT code, guesses FROM first_owner WHERE id = 1").fetch_optional(&mut *tx).await?;
     Ok(row.map(|row| (row.code, row.guesses)))
 }
 
 /// Sets the first owner's code; none: there is none.
 pub async fn set_first_owner(tx: &mut Tx, code: Option<&str>) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM first_owner").execute(&mut *tx).await?;
+    sql::query!("DELETE FROM first_owner").execute(&mut *tx).await?;
     if let Some(code) = code {
-        sqlx::query!("INSERT INTO first_owner (id, code) VALUES (1, $1)", code).execute(&mut *tx).await?;
+        sql::query!("INSERT INTO first_owner (id, code) VALUES (1, $1)", code).execute(&mut *tx).await?;
     }
     Ok(())
 }
 
 /// Somebody said another code than the first owner's.
 pub async fn guessed_first_owner(tx: &mut Tx) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE first_owner SET guesses = guesses + 1").execute(&mut *tx).await?;
+    sql::query!("UPDATE first_owner SET guesses = guesses + 1").execute(&mut *tx).await?;
     Ok(())
 }

@@ -2,14 +2,14 @@
 //!
 //! In `runs` such a run counts as queued and is claimed by nobody. Its journal is left as it is.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{RunId, SessionId, UserId};
 use hob_core::domain::principal::Role;
 
 /// Puts a run aside that is not over: its lane goes on without it. Gives the edition of Hob that wrote its journal last.
 pub async fn put_aside(tx: &mut Tx, run: RunId, why: &str) -> Result<Option<String>, StoreError> {
-    let edition = sqlx::query_scalar!(
+    let edition = sql::query_scalar!(
         "UPDATE runs SET state = 'queued', parked_why = $2, lease_owner = NULL, lease_until = NULL
          WHERE id = $1 AND ended_at IS NULL RETURNING edition",
         run,
@@ -32,7 +32,7 @@ pub struct ParkedRun {
 
 /// The runs that were put aside: all, or those of one conversation with the agents that work for it; the oldest first.
 pub async fn list(tx: &mut Tx, home: Option<SessionId>) -> Result<Vec<ParkedRun>, StoreError> {
-    let parked = sqlx::query_as!(
+    let parked = sql::query_as!(
         ParkedRun,
         r#"SELECT r.id AS "run!: RunId", r.session_id AS "session!: SessionId", r.user_id AS "user!: UserId",
                   u.role AS "role!: Role"
@@ -51,9 +51,9 @@ pub async fn list(tx: &mut Tx, home: Option<SessionId>) -> Result<Vec<ParkedRun>
 /// One that `waits` for somebody does so again, if nothing else has the lane; whoever claims another goes on from where its
 /// journal stands. A question whose time came meanwhile is looked at anew.
 pub async fn take_up(tx: &mut Tx, run: RunId, waits: bool) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE runs SET parked_why = NULL, waits_until = coalesce(waits_until, 0),
-           state = CASE WHEN $2 AND NOT EXISTS (
+           state = CASE WHEN $2 = 1 AND NOT EXISTS (
              SELECT 1 FROM runs a WHERE a.session_id = runs.session_id AND a.state IN ('running', 'waiting'))
            THEN 'waiting' ELSE state END
          WHERE id = $1",

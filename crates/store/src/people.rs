@@ -1,7 +1,7 @@
 //! People of whom something is known, by what else they are known, and the facts about them.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{FactId, PersonId, UserId};
 use hob_core::domain::memory::Scope;
 
@@ -63,7 +63,7 @@ pub struct FactAbout {
 
 /// Those known in a scope, by name; at most `limit`.
 pub async fn list(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<PersonRow>, StoreError> {
-    let people = sqlx::query_as!(
+    let people = sql::query_as!(
         PersonRow,
         r#"SELECT p.id AS "id!: PersonId", p.scope AS "scope!: Scope", p.name, p.relation, p.birthday,
                   p.user_id AS "user: UserId", u.name AS "user_name?"
@@ -79,7 +79,7 @@ pub async fn list(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<PersonRow
 
 /// By what else those in a scope are known.
 pub async fn identities(tx: &mut Tx, scope: Scope) -> Result<Vec<IdentityRow>, StoreError> {
-    let identities = sqlx::query_as!(
+    let identities = sql::query_as!(
         IdentityRow,
         r#"SELECT i.person_id AS "person!: PersonId", i.kind, i.value
            FROM people p JOIN person_identities i ON i.person_id = p.id WHERE p.scope = $1
@@ -93,7 +93,7 @@ pub async fn identities(tx: &mut Tx, scope: Scope) -> Result<Vec<IdentityRow>, S
 
 /// Adds somebody; no other in the scope may have the name.
 pub async fn add(tx: &mut Tx, scope: Scope, fields: &PersonFields<'_>, at: i64) -> Result<PersonId, StoreError> {
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO people (scope, name, relation, birthday, user_id, created_at, updated_at)
            VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING id AS "id!: PersonId""#,
         scope,
@@ -110,7 +110,7 @@ pub async fn add(tx: &mut Tx, scope: Scope, fields: &PersonFields<'_>, at: i64) 
 
 /// Stores somebody anew.
 pub async fn update(tx: &mut Tx, person: PersonId, fields: &PersonFields<'_>, at: i64) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE people SET name = $2, relation = $3, birthday = $4, user_id = $5, updated_at = $6 WHERE id = $1",
         person,
         fields.name,
@@ -126,7 +126,7 @@ pub async fn update(tx: &mut Tx, person: PersonId, fields: &PersonFields<'_>, at
 
 /// From now on they are known by this, too.
 pub async fn identify(tx: &mut Tx, person: PersonId, kind: &str, value: &str) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO person_identities (person_id, kind, value) VALUES ($1, $2, $3)
          ON CONFLICT (person_id, kind, value) DO UPDATE SET value = excluded.value",
         person,
@@ -140,22 +140,24 @@ pub async fn identify(tx: &mut Tx, person: PersonId, kind: &str, value: &str) ->
 
 /// They are not known by this any more.
 pub async fn drop_identity(tx: &mut Tx, person: PersonId, kind: &str, value: &str) -> Result<(), StoreError> {
-    sqlx::query!(
-        "DELETE FROM person_identities WHERE person_id = $1 AND kind = $2 AND value = $3",
-        person,
-        kind,
-        value
-    )
-    .execute(&mut *tx)
-    .await?;
+    sql::query!("DELETE FROM person_identities WHERE person_id = $1 AND kind = $2 AND value = $3", person, kind, value)
+        .execute(&mut *tx)
+        .await?;
     Ok(())
 }
 
 /// What `from` is known by, `into` is known by as well.
 pub async fn move_identities(tx: &mut Tx, from: PersonId, into: PersonId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE OR IGNORE person_identities SET person_id = $2 WHERE person_id = $1", from, into)
-        .execute(&mut *tx)
-        .await?;
+    sql::query!(
+        "UPDATE person_identities SET person_id = $2
+         WHERE person_id = $1 AND NOT EXISTS (
+           SELECT 1 FROM person_identities o
+           WHERE o.person_id = $2 AND o.kind = person_identities.kind AND o.value = person_identities.value)",
+        from,
+        into
+    )
+    .execute(&mut *tx)
+    .await?;
     Ok(())
 }
 
@@ -173,7 +175,7 @@ pub struct KeyedFact {
 
 /// All facts about somebody that are or were known.
 pub async fn all_facts(tx: &mut Tx, person: PersonId) -> Result<Vec<KeyedFact>, StoreError> {
-    let facts = sqlx::query_as!(
+    let facts = sql::query_as!(
         KeyedFact,
         r#"SELECT id AS "id!: FactId", key, user_id AS "user: UserId",
                   (superseded_at IS NULL AND rival_of IS NULL) AS "current!: bool"
@@ -189,7 +191,7 @@ pub async fn all_facts(tx: &mut Tx, person: PersonId) -> Result<Vec<KeyedFact>, 
 /// and one that says otherwise is kept as its rival.
 pub async fn move_fact(tx: &mut Tx, fact: &KeyedFact, person: PersonId, key: &str, at: i64) -> Result<(), StoreError> {
     if fact.current && fact.key != key {
-        let there = sqlx::query!(
+        let there = sql::query!(
             r#"SELECT kept.id AS "id!: FactId", kept.value = moved.value AS "same!: bool"
                FROM facts moved JOIN facts kept ON kept.scope = moved.scope AND kept.category = moved.category
                  AND kept.key = $2 AND kept.superseded_at IS NULL AND kept.rival_of IS NULL
@@ -200,23 +202,24 @@ pub async fn move_fact(tx: &mut Tx, fact: &KeyedFact, person: PersonId, key: &st
         .fetch_optional(&mut *tx)
         .await?;
         if let Some(there) = there {
-            sqlx::query!("UPDATE facts SET rival_of = $2 WHERE rival_of = $1", fact.id, there.id)
+            sql::query!("UPDATE facts SET rival_of = $2 WHERE rival_of = $1", fact.id, there.id)
                 .execute(&mut *tx)
                 .await?;
-            let settled = if there.same {
-                sqlx::query!(
+            if there.same {
+                let superseded = sql::query!(
                     "UPDATE facts SET superseded_at = $3, superseded_by = $2 WHERE id = $1",
                     fact.id,
                     there.id,
                     at
-                )
+                );
+                superseded.execute(&mut *tx).await?;
             } else {
-                sqlx::query!("UPDATE facts SET rival_of = $2 WHERE id = $1", fact.id, there.id)
-            };
-            settled.execute(&mut *tx).await?;
+                let rival = sql::query!("UPDATE facts SET rival_of = $2 WHERE id = $1", fact.id, there.id);
+                rival.execute(&mut *tx).await?;
+            }
         }
     }
-    sqlx::query!("UPDATE facts SET key = $2, person_id = $3 WHERE id = $1", fact.id, key, person)
+    sql::query!("UPDATE facts SET key = $2, person_id = $3 WHERE id = $1", fact.id, key, person)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -224,7 +227,7 @@ pub async fn move_fact(tx: &mut Tx, fact: &KeyedFact, person: PersonId, key: &st
 
 /// What is known of somebody at a time, the newest first.
 pub async fn facts(tx: &mut Tx, person: PersonId, at: i64, limit: i64) -> Result<Vec<FactAbout>, StoreError> {
-    let facts = sqlx::query_as!(
+    let facts = sql::query_as!(
         FactAbout,
         r#"SELECT f.id AS "id!: FactId", f.category, f.key, f.value, f.created_at, f.taint,
              (f.rival_of IS NOT NULL OR EXISTS (SELECT 1 FROM facts r WHERE r.rival_of = f.id AND r.superseded_at IS NULL))
@@ -243,7 +246,7 @@ pub async fn facts(tx: &mut Tx, person: PersonId, at: i64, limit: i64) -> Result
 
 /// A fact that is about nobody yet is about this person.
 pub async fn link_fact(tx: &mut Tx, fact: FactId, person: PersonId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE facts SET person_id = $2 WHERE id = $1 AND person_id IS NULL", fact, person)
+    sql::query!("UPDATE facts SET person_id = $2 WHERE id = $1 AND person_id IS NULL", fact, person)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -251,12 +254,12 @@ pub async fn link_fact(tx: &mut Tx, fact: FactId, person: PersonId) -> Result<()
 
 /// When somebody was born is not known any more.
 pub async fn drop_birthday(tx: &mut Tx, person: PersonId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE people SET birthday = NULL WHERE id = $1", person).execute(&mut *tx).await?;
+    sql::query!("UPDATE people SET birthday = NULL WHERE id = $1", person).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// The users of Hob, by how they are called.
 pub async fn users(tx: &mut Tx) -> Result<Vec<(UserId, String)>, StoreError> {
-    let users = sqlx::query!(r#"SELECT id AS "id!: UserId", name FROM users ORDER BY id"#).fetch_all(&mut *tx).await?;
+    let users = sql::query!(r#"SELECT id AS "id!: UserId", name FROM users ORDER BY id"#).fetch_all(&mut *tx).await?;
     Ok(users.into_iter().map(|user| (user.id, user.name)).collect())
 }

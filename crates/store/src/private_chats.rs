@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::inbound::Conversation;
 
 /// Somebody talks with Hob alone here.
 pub async fn note(tx: &mut Tx, user: UserId, place: &Conversation, now: Timestamp) -> Result<(), StoreError> {
     let (channel, at) = (place.channel.as_str(), millis(now));
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO private_chats (user_id, channel, account, chat, at) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (user_id, channel, account) DO UPDATE SET chat = excluded.chat, at = excluded.at",
         user,
@@ -47,7 +47,7 @@ impl OwnersChat {
 
 /// Where owners talk with Hob by themselves, the latest first.
 pub async fn of_owners(tx: &mut Tx) -> Result<Vec<OwnersChat>, StoreError> {
-    let chats = sqlx::query_as!(
+    let chats = sql::query_as!(
         OwnersChat,
         r#"SELECT u.id AS "user!: UserId", p.channel, p.account, p.chat, i.external_id
          FROM users u JOIN private_chats p ON p.user_id = u.id

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{OutboxId, SessionId, UserId};
 use hob_core::domain::principal::Role;
 
@@ -42,7 +42,7 @@ pub struct QuarantinedMail {
 
 /// Is this somebody whom Hob answers unasked: a member of the household, or whom an owner has had answered before?
 pub async fn is_known(tx: &mut Tx, account: &str, address: &str) -> Result<bool, StoreError> {
-    let role = sqlx::query_scalar!(
+    let role = sql::query_scalar!(
         r#"SELECT u.role AS "role!: Role" FROM identities i JOIN users u ON u.id = i.user_id
            WHERE i.channel = 'email' AND i.account = $1 AND i.external_id = $2"#,
         account,
@@ -53,7 +53,7 @@ pub async fn is_known(tx: &mut Tx, account: &str, address: &str) -> Result<bool,
     if role >= Some(Role::User) {
         return Ok(true);
     }
-    let known = sqlx::query_scalar!(
+    let known = sql::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM correspondents WHERE account = $1 AND address = $2) AS "known!: bool""#,
         account,
         address
@@ -66,7 +66,7 @@ pub async fn is_known(tx: &mut Tx, account: &str, address: &str) -> Result<bool,
 /// Holds a letter that was taken from the outbox; true if no other one to the same people is held.
 pub async fn hold(tx: &mut Tx, new: &NewQuarantinedMail<'_>, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
-    let others = sqlx::query_scalar!(
+    let others = sql::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM held_letters WHERE state = 'held' AND account = $1 AND recipients = $2)
            AS "others!: bool""#,
         new.account,
@@ -74,7 +74,7 @@ pub async fn hold(tx: &mut Tx, new: &NewQuarantinedMail<'_>, now: Timestamp) -> 
     )
     .fetch_one(&mut *tx)
     .await?;
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO held_letters (outbox_id, account, recipients, subject, state, held_at) VALUES ($1, $2, $3, $4, 'held', $5)",
         new.id,
         new.account,
@@ -84,7 +84,7 @@ pub async fn hold(tx: &mut Tx, new: &NewQuarantinedMail<'_>, now: Timestamp) -> 
     )
     .execute(&mut *tx)
     .await?;
-    sqlx::query!(
+    sql::query!(
         "UPDATE outbox SET state = 'abandoned', error = $1, ended_at = $2, attempts = 0 WHERE id = $3",
         WAITS,
         now,
@@ -97,7 +97,7 @@ pub async fn hold(tx: &mut Tx, new: &NewQuarantinedMail<'_>, now: Timestamp) -> 
 
 /// The letters that are held, oldest first.
 pub async fn list(tx: &mut Tx) -> Result<Vec<QuarantinedMail>, StoreError> {
-    let held = sqlx::query_as!(
+    let held = sql::query_as!(
         QuarantinedMail,
         r#"SELECT h.outbox_id AS "id!: OutboxId", o.session_id AS "session!: SessionId", h.account, h.recipients, h.subject,
                   o.text, h.held_at
@@ -110,7 +110,7 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<QuarantinedMail>, StoreError> {
 
 /// A letter, if it is held.
 pub async fn find(tx: &mut Tx, id: OutboxId) -> Result<Option<QuarantinedMail>, StoreError> {
-    let held = sqlx::query_as!(
+    let held = sql::query_as!(
         QuarantinedMail,
         r#"SELECT h.outbox_id AS "id!: OutboxId", o.session_id AS "session!: SessionId", h.account, h.recipients, h.subject,
                   o.text, h.held_at
@@ -131,7 +131,7 @@ pub async fn decide(
     now: Timestamp,
 ) -> Result<Vec<SessionId>, StoreError> {
     let (now, state) = (millis(now), if send { "approved" } else { "refused" });
-    let decided = sqlx::query_scalar!(
+    let decided = sql::query_scalar!(
         r#"UPDATE held_letters SET state = $1, decided_at = $2, decided_by = $3
            WHERE state = 'held' AND account = $4 AND recipients = $5 RETURNING outbox_id AS "id!: OutboxId""#,
         state,
@@ -145,12 +145,12 @@ pub async fn decide(
     let mut sessions = Vec::new();
     for id in decided {
         if !send {
-            sqlx::query!("UPDATE outbox SET error = 'an owner did not let it out' WHERE id = $1", id)
+            sql::query!("UPDATE outbox SET error = 'an owner did not let it out' WHERE id = $1", id)
                 .execute(&mut *tx)
                 .await?;
             continue;
         }
-        let session = sqlx::query_scalar!(
+        let session = sql::query_scalar!(
             r#"UPDATE outbox SET state = 'pending', error = NULL, ended_at = NULL, attempts = 0, created_at = $1, next_attempt_at = $1
                WHERE id = $2 RETURNING session_id AS "session!: SessionId""#,
             now,
@@ -165,7 +165,7 @@ pub async fn decide(
 
 /// A letter goes to whom this envelope names, whatever it answers.
 pub async fn set_envelope(tx: &mut Tx, key: &str, envelope: &str) -> Result<Option<OutboxId>, StoreError> {
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO letters_to (outbox_id, envelope) SELECT id, $2 FROM outbox WHERE key = $1
            ON CONFLICT (outbox_id) DO UPDATE SET envelope = excluded.envelope RETURNING outbox_id AS "id!: OutboxId""#,
         key,
@@ -178,7 +178,7 @@ pub async fn set_envelope(tx: &mut Tx, key: &str, envelope: &str) -> Result<Opti
 
 /// The same for a letter that was taken from the outbox.
 pub async fn set_taken_envelope(tx: &mut Tx, id: OutboxId, envelope: &str) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO letters_to (outbox_id, envelope) VALUES ($1, $2)
          ON CONFLICT (outbox_id) DO UPDATE SET envelope = excluded.envelope",
         id,
@@ -191,15 +191,14 @@ pub async fn set_taken_envelope(tx: &mut Tx, id: OutboxId, envelope: &str) -> Re
 
 /// The envelope of a letter, if it has one of its own.
 pub(crate) async fn envelope_of(tx: &mut Tx, id: OutboxId) -> Result<Option<String>, StoreError> {
-    let envelope = sqlx::query_scalar!("SELECT envelope FROM letters_to WHERE outbox_id = $1", id)
-        .fetch_optional(&mut *tx)
-        .await?;
+    let envelope =
+        sql::query_scalar!("SELECT envelope FROM letters_to WHERE outbox_id = $1", id).fetch_optional(&mut *tx).await?;
     Ok(envelope)
 }
 
 /// The addresses under which owners have written to a mailbox.
 pub async fn owners(tx: &mut Tx, account: &str) -> Result<Vec<String>, StoreError> {
-    let addresses = sqlx::query_scalar!(
+    let addresses = sql::query_scalar!(
         "SELECT i.external_id FROM identities i JOIN users u ON u.id = i.user_id
          WHERE i.channel = 'email' AND i.account = $1 AND u.role = 'owner' ORDER BY i.external_id",
         account
@@ -218,7 +217,7 @@ pub async fn add_correspondent(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO correspondents (account, address, approved_by, approved_at) VALUES ($1, $2, $3, $4)
          ON CONFLICT (account, address) DO NOTHING",
         account,
@@ -234,7 +233,7 @@ pub async fn add_correspondent(
 /// Gives up what nobody has decided on since `before`.
 pub async fn expire(tx: &mut Tx, before: Timestamp, now: Timestamp) -> Result<u64, StoreError> {
     let (before, now) = (millis(before), millis(now));
-    let done = sqlx::query!(
+    let done = sql::query!(
         "UPDATE held_letters SET state = 'expired', decided_at = $1 WHERE state = 'held' AND held_at < $2",
         now,
         before
@@ -253,8 +252,8 @@ pub async fn counted(
     since: Timestamp,
 ) -> Result<Option<(i64, Option<i64>)>, StoreError> {
     let since = millis(since);
-    let row = sqlx::query!(
-        r#"SELECT count(*) AS "count!: i64", min(sent_at) AS "oldest: i64", max(outbox_id = $3) AS "counted: bool" FROM letters_sent
+    let row = sql::query!(
+        r#"SELECT count(*) AS "count!: i64", min(sent_at) AS "oldest: i64", max(CASE WHEN outbox_id = $3 THEN 1 ELSE 0 END) AS "counted: bool" FROM letters_sent
            WHERE account = $1 AND address = $2 AND sent_at > $4"#,
         account,
         address,
@@ -269,7 +268,7 @@ pub async fn counted(
 /// A letter is about to go to somebody.
 pub async fn count(tx: &mut Tx, account: &str, address: &str, id: OutboxId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO letters_sent (account, address, outbox_id, sent_at) VALUES ($1, $2, $3, $4)
          ON CONFLICT (account, address, outbox_id) DO NOTHING",
         account,
@@ -285,7 +284,7 @@ pub async fn count(tx: &mut Tx, account: &str, address: &str, id: OutboxId, now:
 /// Lets go of what was counted before `before`.
 pub async fn drop_old_counts(tx: &mut Tx, before: Timestamp) -> Result<(), StoreError> {
     let before = millis(before);
-    sqlx::query!("DELETE FROM letters_sent WHERE sent_at < $1", before).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM letters_sent WHERE sent_at < $1", before).execute(&mut *tx).await?;
     Ok(())
 }
 
@@ -293,7 +292,7 @@ pub async fn drop_old_counts(tx: &mut Tx, before: Timestamp) -> Result<(), Store
 pub async fn postpone(tx: &mut Tx, id: OutboxId, until: i64) -> Result<(), StoreError> {
     let why = "its recipient has had too many letters within an hour";
     // It was tried once, as far as the outbox is concerned: what never was goes out whatever its time says.
-    sqlx::query!(
+    sql::query!(
         "UPDATE outbox SET state = 'pending', attempts = 1, next_attempt_at = $1, error = $2 WHERE id = $3",
         until,
         why,
@@ -306,6 +305,6 @@ pub async fn postpone(tx: &mut Tx, id: OutboxId, until: i64) -> Result<(), Store
 
 /// What nobody can guess, for the name of a thread.
 pub async fn thread_secret(tx: &mut Tx) -> Result<String, StoreError> {
-    let secret = sqlx::query_scalar!(r#"SELECT lower(hex(randomblob(16))) AS "secret!: String""#);
+    let secret = sql::query_scalar!(r#"SELECT lower(hex(randomblob(16))) AS "secret!: String""#);
     Ok(secret.fetch_one(&mut *tx).await?)
 }

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
-use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::sync::Mutex;
 
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{SchedulingMode, close};
+use crate::{SchedulingMode, Tx, close};
 
 /// Connections beside the first.
 const MORE: u32 = 3;
@@ -20,7 +20,7 @@ const MORE: u32 = 3;
 #[derive(Clone)]
 pub(crate) struct Readers {
     /// Taken out while it reads: one whose work failed or was given up is not used again.
-    first: Arc<Mutex<Option<SqliteConnection>>>,
+    first: Arc<Mutex<Option<Tx>>>,
     options: SqliteConnectOptions,
     /// None in lockstep: there one reads after the other, and a pool has tasks and timers of its own.
     more: Option<SqlitePool>,
@@ -49,12 +49,12 @@ impl Readers {
             None => self.first.lock().await,
             Some(pool) => match self.first.try_lock() {
                 Ok(first) => first,
-                Err(_taken) => return Box::pin(unit.begin(&mut *pool.acquire().await?)).await,
+                Err(_taken) => return Box::pin(unit.begin(&mut Tx::from(pool.acquire().await?))).await,
             },
         };
         let mut connection = match first.take() {
             Some(connection) => connection,
-            None => self.options.connect().await?,
+            None => Tx::from(self.options.connect().await?),
         };
         let output = Box::pin(unit.begin(&mut connection)).await?;
         *first = Some(connection);

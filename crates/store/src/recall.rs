@@ -6,8 +6,8 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{MemoryId, SessionId, UserId};
 
 /// The most speakers that are told.
@@ -96,13 +96,13 @@ pub async fn recall_candidates(
     let session = stretch.map(|of| of.session);
     let (from, through) = stretch.map(|of| (of.from, of.through)).unzip();
     let (conversation, speaker) = turn.map(|turn| (turn.session, turn.speaker)).unzip();
-    let row = sqlx::query!(
-        r#"WITH RECURSIVE speakers (scope, name) AS (
+    let row = sql::query!(
+        r#"WITH RECURSIVE speakers (scope, name, place) AS (
              -- From one name to the next by the index, as there may be a million rows for each.
-             SELECT s.value, (SELECT min(speaker) FROM memories WHERE scope = s.value) FROM json_each($1) s
+             SELECT s.value, (SELECT min(speaker) FROM memories WHERE scope = s.value), 1 FROM json_each($1) s
              UNION ALL
-             SELECT scope, (SELECT min(speaker) FROM memories WHERE scope = speakers.scope AND speaker > speakers.name)
-             FROM speakers WHERE name IS NOT NULL LIMIT $7),
+             SELECT scope, (SELECT min(speaker) FROM memories WHERE scope = speakers.scope AND speaker > speakers.name), place + 1
+             FROM speakers WHERE name IS NOT NULL AND place < $7),
            shown (id) AS (
              SELECT r.memory_id FROM (
                SELECT id FROM runs INDEXED BY runs_over WHERE session_id = $8 AND state IN ('completed', 'cancelled', 'failed')
@@ -163,11 +163,17 @@ pub async fn recall_candidates(
 /// # Errors
 /// When one of them is not FTS5's syntax, or the database fails.
 pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<i64>>, StoreError> {
-    let rows = sqlx::query_scalar!(
-        r#"SELECT '[' || coalesce(group_concat((
+    let rows = sql::query_scalar!(
+        [
+            r#"SELECT '[' || coalesce(group_concat((
              SELECT '[' || coalesce(group_concat(id), '') || ']' FROM (
                SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH wanted.value ORDER BY rowid DESC LIMIT $2)
              )), '') || ']' AS "rows!: String" FROM json_each($1) wanted"#,
+            r#"SELECT '[' || coalesce(string_agg((
+             SELECT '[' || coalesce(string_agg(id::text, ','), '') || ']' FROM (
+               SELECT id FROM memories WHERE words @@ matching(wanted.value) ORDER BY id DESC LIMIT $2) found
+             ), ','), '') || ']' AS "rows!: String" FROM json_elements($1) wanted"#
+        ],
         queries,
         limit
     )
@@ -178,9 +184,9 @@ pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<
 
 /// Those of `ids` that are in the scopes.
 pub async fn of_scopes(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<i64>, StoreError> {
-    let ids = sqlx::query_scalar!(
+    let ids = sql::query_scalar!(
         r#"SELECT '[' || coalesce(group_concat(m.id), '') || ']' AS "ids!: String"
-           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = CAST(wanted.value AS INTEGER)
            WHERE m.scope IN (SELECT value FROM json_each($2))"#,
         ids,
         scopes
@@ -207,11 +213,11 @@ struct MemoryPositionRow(i64, i64, i64, i64, i64, Option<usize>, Option<String>)
 
 /// Where those of `ids` stand that are in the scopes, each with the bytes of its stems, or its text where it has none.
 pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(MemoryPosition, MemoryWords)>, StoreError> {
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, e.turns, e.began_at, length(m.stems),
                     CASE WHEN m.stems IS NULL THEN m.text END)) AS "rows!: String",
                   CAST(group_concat(m.stems, '') AS BLOB) AS "stems: Vec<u8>"
-           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value CROSS JOIN episodes e ON e.id = m.episode_id
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = CAST(wanted.value AS INTEGER) CROSS JOIN episodes e ON e.id = m.episode_id
            WHERE m.scope IN (SELECT value FROM json_each($2))"#,
         ids,
         scopes
@@ -262,12 +268,12 @@ struct TurnJson(i64, i64, i64, String, Option<i64>, i64, Option<usize>, Option<S
 
 /// All turns of these episodes, as far as they are in the scopes, in order.
 pub async fn turns(tx: &mut Tx, episodes: &str, scopes: &str) -> Result<Vec<EpisodeTurnRow>, StoreError> {
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, m.speaker, m.manner,
                     coalesce(instr(m.asked, '?'), 0), length(m.stems),
                     CASE WHEN m.stems IS NULL OR m.manner IS NULL THEN m.text END)) AS "rows!: String",
                   CAST(group_concat(m.stems, '') AS BLOB) AS "stems: Vec<u8>"
-           FROM json_each($1) wanted CROSS JOIN memories m ON m.episode_id = wanted.value
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.episode_id = CAST(wanted.value AS INTEGER)
            WHERE m.scope IN (SELECT value FROM json_each($2))"#,
         episodes,
         scopes
@@ -299,10 +305,10 @@ struct VectorJson(i64, usize);
 
 /// The vectors of these memories, of what has one.
 pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<VectorRow>, StoreError> {
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT json_group_array(json_array(v.memory_id, length(v.vector))) AS "rows!: String",
                   CAST(group_concat(v.vector, '') AS BLOB) AS "bytes: Vec<u8>"
-           FROM json_each($1) wanted CROSS JOIN vectors v ON v.model_id = $2 AND v.memory_id = wanted.value"#,
+           FROM json_each($1) wanted CROSS JOIN vectors v ON v.model_id = $2 AND v.memory_id = CAST(wanted.value AS INTEGER)"#,
         ids,
         model
     )
@@ -313,10 +319,10 @@ pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<VectorRow
 
 /// The signs of the tokens of these memories, of what has them.
 pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<VectorRow>, StoreError> {
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT json_group_array(json_array(t.memory_id, length(t.signs))) AS "rows!: String",
                   CAST(group_concat(t.signs, '') AS BLOB) AS "bytes: Vec<u8>"
-           FROM json_each($1) wanted CROSS JOIN token_signs t ON t.model_id = $2 AND t.memory_id = wanted.value"#,
+           FROM json_each($1) wanted CROSS JOIN token_signs t ON t.model_id = $2 AND t.memory_id = CAST(wanted.value AS INTEGER)"#,
         ids,
         model
     )
@@ -334,7 +340,7 @@ fn vector_rows(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<VectorRow>, Sto
 
 /// The newest that was said in a scope from `from` until before `until`.
 pub async fn said_between(tx: &mut Tx, scope: &str, from: i64, until: i64, limit: i64) -> Result<Vec<i64>, StoreError> {
-    let ids = sqlx::query_scalar!(
+    let ids = sql::query_scalar!(
         r#"SELECT id AS "id!: i64" FROM memories
            WHERE scope = $1 AND at >= $2 AND at < $3 ORDER BY at DESC, id DESC LIMIT $4"#,
         scope,
@@ -371,11 +377,11 @@ pub struct RecalledMemory {
 
 /// These memories, as far as they are in the scopes.
 pub async fn recalled_memories(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<RecalledMemory>, StoreError> {
-    let told = sqlx::query_as!(
+    let told = sql::query_as!(
         RecalledMemory,
         r#"SELECT m.id AS "id!: MemoryId", m.speaker, m.origin, m.text, m.asked, b.id AS "before_id?: MemoryId",
                b.speaker AS "before_speaker?", b.origin AS "before_origin?", b.text AS "before?", m.at
-           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value LEFT JOIN memories b ON b.id = (
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = CAST(wanted.value AS INTEGER) LEFT JOIN memories b ON b.id = (
                SELECT id FROM memories
                WHERE episode_id = m.episode_id AND place < m.place AND scope = m.scope ORDER BY place DESC LIMIT 1)
            WHERE m.scope IN (SELECT value FROM json_each($2))"#,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{FactId, MemoryId, MessageId, RunId};
 use hob_core::domain::memory::RecallCause;
 
@@ -52,11 +52,12 @@ pub async fn add_all(
 
 /// Adds the rows, unless the set of facts is not there yet.
 async fn add_rows(tx: &mut Tx, run: RunId, told: Option<&str>, rows: &str) -> Result<bool, StoreError> {
-    let added = sqlx::query!(
+    let added = sql::query!(
         "INSERT INTO recalled (run_id, place, memory_id, fact_id, message_id, leg, score, parts, set_id)
-         SELECT $1, r.value ->> 'place', (SELECT id FROM memories WHERE id = r.value ->> 'memory'),
-                (SELECT id FROM facts WHERE id = r.value ->> 'fact'),
-                (SELECT id FROM messages WHERE id = r.value ->> 'answer' AND scope IS NOT NULL), r.value ->> 'leg', r.value ->> 'score',
+         SELECT $1, CAST(r.value ->> 'place' AS INTEGER), (SELECT id FROM memories WHERE id = CAST(r.value ->> 'memory' AS INTEGER)),
+                (SELECT id FROM facts WHERE id = CAST(r.value ->> 'fact' AS INTEGER)),
+                (SELECT id FROM messages WHERE id = CAST(r.value ->> 'answer' AS INTEGER) AND scope IS NOT NULL), r.value ->> 'leg',
+                CAST(r.value ->> 'score' AS INTEGER),
                 r.value ->> 'parts', NULL
          FROM json_each($2) r WHERE $3 IS NULL OR EXISTS (SELECT 1 FROM fact_sets WHERE facts = $3)
          UNION ALL SELECT $1, 0, NULL, NULL, NULL, 'fact', 0, '{}', id FROM fact_sets WHERE facts = $3",
@@ -71,12 +72,12 @@ async fn add_rows(tx: &mut Tx, run: RunId, told: Option<&str>, rows: &str) -> Re
 
 /// Adds a set of facts, which no run was told before.
 async fn add_set(tx: &mut Tx, told: &str) -> Result<(), StoreError> {
-    let set = sqlx::query_scalar!(r#"INSERT INTO fact_sets (facts) VALUES ($1) RETURNING id AS "id!: i64""#, told)
+    let set = sql::query_scalar!(r#"INSERT INTO fact_sets (facts) VALUES ($1) RETURNING id AS "id!: i64""#, told)
         .fetch_one(&mut *tx)
         .await?;
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO fact_set_members (fact_id, set_id)
-         SELECT f.id, $1 FROM json_each($2) e CROSS JOIN facts f ON f.id = e.value",
+         SELECT f.id, $1 FROM json_each($2) e CROSS JOIN facts f ON f.id = CAST(e.value AS INTEGER)",
         set,
         told
     )

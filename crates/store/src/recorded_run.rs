@@ -1,7 +1,7 @@
 //! One recorded run, by its number (`hob replay`); [`run_list`](crate::run_list) lists them.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::RunId;
 
 /// What the tables say of one run, beside its journal.
@@ -19,7 +19,7 @@ pub struct RecordedRunRow {
 }
 
 pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<RecordedRunRow>, StoreError> {
-    let shown = sqlx::query_as!(
+    let shown = sql::query_as!(
         RecordedRunRow,
         r#"SELECT s.key AS session, u.name AS who, r.state, r.state_hash, r.parent_run AS "parent: RunId"
            FROM runs r JOIN sessions s ON s.id = r.session_id JOIN users u ON u.id = r.user_id WHERE r.id = $1"#,
@@ -33,12 +33,12 @@ pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<RecordedRunRow>, Sto
 /// The runs whose numbers come right before and right after this one, in order.
 pub async fn neighbours(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     let mut near =
-        sqlx::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT 3"#, run)
+        sql::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT 3"#, run)
             .fetch_all(&mut *tx)
             .await?;
     near.reverse();
     near.extend(
-        sqlx::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE id > $1 ORDER BY id LIMIT 3"#, run)
+        sql::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE id > $1 ORDER BY id LIMIT 3"#, run)
             .fetch_all(&mut *tx)
             .await?,
     );

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::error::StoreError;
 use crate::spend::{self, SpendTotals};
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{RunId, UserId};
 use hob_core::domain::inbound::Conversation;
 
@@ -52,7 +52,7 @@ pub struct RecordingTranscript {
 pub async fn find(tx: &mut Tx, which: &RecordingKey) -> Result<Option<RecordingTranscript>, StoreError> {
     let RecordingKey { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
     let channel = channel.as_str();
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         RecordingTranscript,
         r#"SELECT words AS "words!: String", seconds, cost, input_tokens, output_tokens FROM recordings
            WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4 AND place = $5 AND words IS NOT NULL
@@ -87,8 +87,8 @@ pub struct NewTranscription<'a> {
 pub async fn begin_call(tx: &mut Tx, which: &RecordingKey, call: NewTranscription<'_>) -> Result<i64, StoreError> {
     let RecordingKey { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
     let (channel, at, old) = (channel.as_str(), millis(call.at), millis(call.at - KEPT));
-    sqlx::query!("DELETE FROM recordings WHERE asked_at < $1 AND state <> 'asked'", old).execute(&mut *tx).await?;
-    let before = sqlx::query_scalar!(
+    sql::query!("DELETE FROM recordings WHERE asked_at < $1 AND state <> 'asked'", old).execute(&mut *tx).await?;
+    let before = sql::query_scalar!(
         r#"SELECT id AS "id!" FROM recordings WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4
              AND place = $5 AND state = 'asked'"#,
         channel,
@@ -102,7 +102,7 @@ pub async fn begin_call(tx: &mut Tx, which: &RecordingKey, call: NewTranscriptio
     for lost in before {
         end(tx, lost, &TranscriptionEnd::Lost, call.at).await?;
     }
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO recordings (channel, account, chat, external_id, place, user_id, model, state, reserved, asked_at, persona, input_tokens)
            VALUES ($1, $2, $3, $4, $5, $6, $7, 'asked', $8, $9, $10, $11) RETURNING id AS "id!""#,
         channel,
@@ -156,7 +156,7 @@ pub async fn end(tx: &mut Tx, call: i64, end: &TranscriptionEnd, at: Timestamp) 
         TranscriptionEnd::Failed | TranscriptionEnd::Lost => (None, 0, 0),
     };
     // Of one that is lost, what was expected stands in.
-    let ended = sqlx::query!(
+    let ended = sql::query!(
         r#"UPDATE recordings SET state = $2, words = $3, seconds = $4, ended_at = $6,
                cost = CASE WHEN $2 = 'lost' THEN reserved ELSE $5 END,
                input_tokens = CASE WHEN $2 = 'lost' THEN input_tokens ELSE $7 END, output_tokens = $8
@@ -191,7 +191,7 @@ pub async fn end(tx: &mut Tx, call: i64, end: &TranscriptionEnd, at: Timestamp) 
 pub async fn settle(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<(), StoreError> {
     let Conversation { channel, account, chat, .. } = conversation;
     let channel = channel.as_str();
-    sqlx::query!(
+    sql::query!(
         "UPDATE recordings SET words = NULL WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4",
         channel,
         account,
@@ -205,7 +205,7 @@ pub async fn settle(tx: &mut Tx, conversation: &Conversation, external_id: &str)
 
 /// Closes the calls that another process has left open; gives how many. Only for a store that one process owns alone.
 pub async fn close_lost(tx: &mut Tx, at: Timestamp) -> Result<usize, StoreError> {
-    let open = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM recordings WHERE state = 'asked'"#);
+    let open = sql::query_scalar!(r#"SELECT id AS "id!" FROM recordings WHERE state = 'asked'"#);
     let open = open.fetch_all(&mut *tx).await?;
     for call in &open {
         end(tx, *call, &TranscriptionEnd::Lost, at).await?;

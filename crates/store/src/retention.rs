@@ -1,7 +1,7 @@
 //! Memories that are let go with time: looked through and removed in slices.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{EpisodeId, MemoryId};
 use hob_core::domain::memory::Scope;
 
@@ -21,7 +21,7 @@ pub struct RetentionCandidate {
 
 /// The newest memory's row.
 pub async fn last(tx: &mut Tx) -> Result<Option<MemoryId>, StoreError> {
-    let last = sqlx::query_scalar!(r#"SELECT max(id) AS "id: MemoryId" FROM memories"#).fetch_one(&mut *tx).await?;
+    let last = sql::query_scalar!(r#"SELECT max(id) AS "id: MemoryId" FROM memories"#).fetch_one(&mut *tx).await?;
     Ok(last)
 }
 
@@ -32,7 +32,7 @@ pub async fn slice(
     through: MemoryId,
     before: i64,
 ) -> Result<Vec<RetentionCandidate>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         RetentionCandidate,
         r#"SELECT id AS "id!: MemoryId", importance, uses, at, used_at FROM memories
            WHERE id > $1 AND id <= $2 AND +at < $3 AND pinned = 0"#,
@@ -49,8 +49,8 @@ pub async fn slice(
 ///
 /// What was said stays in the history.
 pub async fn remove(tx: &mut Tx, seen: &RetentionCandidate) -> Result<Option<Scope>, StoreError> {
-    let gone = sqlx::query!(
-        r#"DELETE FROM memories WHERE id = $1 AND pinned = 0 AND used_at IS $2
+    let gone = sql::query!(
+        r#"DELETE FROM memories WHERE id = $1 AND pinned = 0 AND used_at IS NOT DISTINCT FROM $2
            RETURNING scope AS "scope!: Scope", episode_id AS "episode!: EpisodeId""#,
         seen.id,
         seen.used_at
@@ -66,7 +66,7 @@ pub async fn remove(tx: &mut Tx, seen: &RetentionCandidate) -> Result<Option<Sco
 
 /// Removes an episode in which nothing is left.
 pub async fn drop_empty(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "DELETE FROM episodes WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM memories WHERE episode_id = $1)",
         episode
     )

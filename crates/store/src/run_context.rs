@@ -1,9 +1,9 @@
 //! What the database has for a run that is about to begin, in one look.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::sessions::Session;
 use crate::summaries::Summary;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{SessionId, UserId};
 
 /// What a run begins with, of what its conversation has stored.
@@ -26,7 +26,7 @@ pub async fn find(
     home: SessionId,
     user: UserId,
 ) -> Result<Option<(Session, StoredRunContext)>, StoreError> {
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT s.id AS "id!: SessionId", s.key, s.channel, s.queue_mode, s.model, s.persona, s.server, s.context_from,
              s.last_ordinal, s.run_journal,
              y.through AS "through?", y.text AS "text?", y.taint AS "taint?",

@@ -3,7 +3,7 @@
 //! Never: a look through all runs. Whoever wants what is rare looks again from where the last look ended.
 
 use crate::error::StoreError;
-use crate::{Tx, sessions};
+use crate::{Tx, sessions, sql};
 use hob_core::domain::ids::{RunId, SessionId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +120,7 @@ async fn candidates(
 }
 
 async fn newest(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT $2"#,
         below.before,
         below.limit
@@ -130,7 +130,7 @@ async fn newest(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreErr
 
 /// The newest that are not over.
 async fn open(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_lane
            WHERE state IN ('queued', 'running', 'waiting') AND id < $1 ORDER BY id DESC LIMIT $2"#,
         below.before,
@@ -141,7 +141,7 @@ async fn open(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreError
 
 /// The newest that ended in one way, which is not the usual one.
 async fn ended_with(tx: &mut Tx, state: &str, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_ended_so
            WHERE state IN ('cancelled', 'failed', 'withdrawn', 'joined') AND state = $1 AND id < $2
            ORDER BY id DESC LIMIT $3"#,
@@ -155,7 +155,7 @@ async fn ended_with(tx: &mut Tx, state: &str, below: RunScanRange) -> Result<Vec
 /// The newest of one conversation.
 async fn of_session(tx: &mut Tx, session: SessionId, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
     // One index for each group of states: one over all of them could be taken for the lanes' own look at a session.
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM (
              SELECT * FROM (SELECT id FROM runs INDEXED BY runs_lane
                WHERE session_id = $1 AND state IN ('queued', 'running', 'waiting') AND id < $2 ORDER BY id DESC LIMIT $3)
@@ -184,7 +184,7 @@ async fn filter_runs(
     let runs = serde_json::to_string(runs).map_err(encoded)?;
     let RunFilter { channel, states, cost_min, took_min, now, .. } = filter;
     let states = states.as_ref().map(serde_json::to_string).transpose().map_err(encoded)?;
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         RunListEntry,
         r#"SELECT r.id AS "id!: RunId", s.key AS session, s.channel, u.name AS who,
                   CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String", r.created_at, r.ended_at,
@@ -198,7 +198,7 @@ async fn filter_runs(
                (SELECT CASE WHEN json_valid(e.body) THEN coalesce(e.body ->> '$.body.why', e.body ->> '$.body.is') END
                 FROM run_events e WHERE e.run_id = r.id AND e.kind = 'run.ended' ORDER BY e.seq DESC LIMIT 1)
              END AS "end: String"
-           FROM (SELECT o.id FROM json_each($1) j CROSS JOIN runs o ON o.id = j.value
+           FROM (SELECT o.id FROM json_each($1) j CROSS JOIN runs o ON o.id = CAST(j.value AS INTEGER)
                    CROSS JOIN sessions t ON t.id = o.session_id
                  WHERE ($2 IS NULL OR t.channel = $2)
                    AND ($3 IS NULL OR o.state IN (SELECT w.value FROM json_each($3) w))

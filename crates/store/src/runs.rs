@@ -5,7 +5,7 @@ pub mod queries;
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
 use hob_core::domain::principal::Role;
 
@@ -58,7 +58,7 @@ pub struct NewRun<'a> {
 pub async fn add(tx: &mut Tx, new: &NewRun<'_>, now: Timestamp) -> Result<RunId, StoreError> {
     let (now, owner) = (millis(now), new.lease.map(|lease| lease.owner.as_str()));
     let (state, until) = (if owner.is_some() { RUNNING } else { "queued" }, new.lease.map(|lease| millis(lease.until)));
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO runs (session_id, inbound_id, user_id, state, state_hash, edition, lease_owner, lease_until, created_at)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id AS "id!: RunId""#,
         new.session,
@@ -78,13 +78,13 @@ pub async fn add(tx: &mut Tx, new: &NewRun<'_>, now: Timestamp) -> Result<RunId,
 
 /// Allows a queued run's message to join the running run at a safe boundary.
 pub async fn allow_joining(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE runs SET may_join = 1 WHERE id = $1 AND state = 'queued'", run).execute(&mut *tx).await?;
+    sql::query!("UPDATE runs SET may_join = 1 WHERE id = $1 AND state = 'queued'", run).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// The session's queue, in order.
 pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRun>, StoreError> {
-    let runs = sqlx::query_as!(
+    let runs = sql::query_as!(
         QueuedRun,
         r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", i.text, u.name
            FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN users u ON u.id = r.user_id
@@ -98,7 +98,7 @@ pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRu
 
 /// The runs that wait, in whatever lane, at most so many.
 pub async fn list_waiting(tx: &mut Tx, most: i64) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_queue WHERE state = 'queued' LIMIT $1"#,
         most
     )
@@ -109,7 +109,7 @@ pub async fn list_waiting(tx: &mut Tx, most: i64) -> Result<Vec<RunId>, StoreErr
 
 /// How many runs wait in the session's lane.
 pub async fn count_queued(tx: &mut Tx, session: SessionId) -> Result<i64, StoreError> {
-    let count = sqlx::query_scalar!(
+    let count = sql::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM runs WHERE session_id = $1 AND state = 'queued' AND parked_why IS NULL"#,
         session
     )
@@ -120,7 +120,7 @@ pub async fn count_queued(tx: &mut Tx, session: SessionId) -> Result<i64, StoreE
 
 /// The queued runs whose messages may join a running one, of one user, in order.
 pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs
            WHERE session_id = $1 AND state = 'queued' AND parked_why IS NULL AND may_join = 1 AND user_id = $2
            ORDER BY id"#,
@@ -134,7 +134,7 @@ pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Res
 
 /// The run that has the session's lane.
 pub async fn find_active(tx: &mut Tx, session: SessionId) -> Result<Option<ActiveRun>, StoreError> {
-    let run = sqlx::query_as!(
+    let run = sql::query_as!(
         ActiveRun,
         r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", r.state,
                   EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0) AS "signalled!: bool"
@@ -164,7 +164,7 @@ pub struct Lease {
 /// Whoever claims drives no run of this session: one that counts as theirs could not be given back.
 pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Option<ClaimedRunRow>, StoreError> {
     let (now, until) = (millis(lease.now), millis(lease.until));
-    let claimed = sqlx::query_as!(
+    let claimed = sql::query_as!(
         ClaimedRunRow,
         r#"UPDATE runs SET state = 'running', lease_owner = $2, lease_until = $3
            WHERE id = (
@@ -202,7 +202,7 @@ pub struct ClaimedRunRow {
 
 /// Lets go of a run that this process no longer drives; its state stays.
 pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE id = $1 AND lease_owner = $2",
         run,
         owner
@@ -214,7 +214,7 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
 
 /// Writes the state that the fold has reached. Only a running run keeps its lease.
 pub async fn set_state(tx: &mut Tx, run: RunId, reached: ReachedState<'_>) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL, parked_why = NULL, edition = coalesce($5, edition),
            lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
            lease_until = CASE WHEN $1 = 'running' THEN lease_until END
@@ -248,10 +248,10 @@ pub async fn advance(
         QuestionDeadline::Until(until) => (false, Some(until)),
         QuestionDeadline::WithoutEnd => (false, None),
     };
-    let advanced = sqlx::query_as!(
+    let advanced = sql::query_as!(
         LaneFollowUp,
         r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, edition = $8,
-             waits_until = CASE WHEN $6 THEN waits_until ELSE $7 END, lease_owner = NULL, lease_until = NULL
+             waits_until = CASE WHEN $6 = 1 THEN waits_until ELSE $7 END, lease_owner = NULL, lease_until = NULL
            WHERE id = $4 AND lease_owner = $5
              AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = runs.id AND s.taken = 0)
            RETURNING EXISTS (
@@ -280,7 +280,7 @@ async fn advance_in_place(
     hash: Option<&str>,
     edition: Option<&str>,
 ) -> Result<Option<LaneFollowUp>, StoreError> {
-    let stayed = sqlx::query!(
+    let stayed = sql::query!(
         r#"UPDATE runs SET state_hash = $1, edition = $4, waits_until = NULL
            WHERE id = $2 AND lease_owner = $3 AND state = 'running'
              AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = runs.id AND s.taken = 0)"#,
@@ -334,7 +334,7 @@ pub enum QuestionDeadline {
 pub async fn wait_at_least(tx: &mut Tx, run: RunId, until: Timestamp) -> Result<(), StoreError> {
     let until = millis(until);
     // Of nothing and a time this is nothing.
-    sqlx::query!("UPDATE runs SET waits_until = max(waits_until, $1) WHERE id = $2", until, run)
+    sql::query!("UPDATE runs SET waits_until = max(waits_until, $1) WHERE id = $2", until, run)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -343,7 +343,7 @@ pub async fn wait_at_least(tx: &mut Tx, run: RunId, until: Timestamp) -> Result<
 /// Prolongs every lease of a process.
 pub async fn heartbeat(tx: &mut Tx, lease: &Lease) -> Result<u64, StoreError> {
     let until = millis(lease.until);
-    let done = sqlx::query!(
+    let done = sql::query!(
         "UPDATE runs INDEXED BY runs_one_active SET lease_until = $1
          WHERE state IN ('running', 'waiting') AND lease_owner = $2",
         until,
@@ -356,7 +356,7 @@ pub async fn heartbeat(tx: &mut Tx, lease: &Lease) -> Result<u64, StoreError> {
 
 /// Voids the leases of every other process. Only for a store that one process owns alone.
 pub async fn void_leases(tx: &mut Tx, owner: &str) -> Result<u64, StoreError> {
-    let done = sqlx::query!(
+    let done = sql::query!(
         "UPDATE runs INDEXED BY runs_one_active SET lease_owner = NULL, lease_until = NULL
          WHERE state IN ('running', 'waiting') AND lease_owner <> $1",
         owner

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{CallId, RunId, ScheduleId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 
@@ -112,7 +112,7 @@ pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Sched
     let call = call.map(|call| call.0);
     let (channel, place) = (new.conversation.channel.as_str(), &new.conversation);
     let (next, now) = (new.timing.next.map(millis), millis(now));
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO schedules
              (source, name, user_id, channel, account, chat, thread, task, rule, zone, asked, taint, run_id, call_id,
               state, grace_secs, coalesces, next_at, created_at, looks_at, seen)
@@ -147,7 +147,7 @@ pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Sched
 /// The one that a call made.
 pub async fn find_by_call(tx: &mut Tx, run: RunId, call: &CallId) -> Result<Option<ScheduleId>, StoreError> {
     let call = call.0.as_str();
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE run_id = $1 AND call_id = $2"#,
         run,
         call
@@ -159,7 +159,7 @@ pub async fn find_by_call(tx: &mut Tx, run: RunId, call: &CallId) -> Result<Opti
 
 /// The schedule with this id, be it removed.
 pub async fn lookup(tx: &mut Tx, id: ScheduleId) -> Result<Option<ScheduleRow>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         ScheduleRow,
         r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,
                   s.account, s.chat, s.thread, s.task, s.rule, s.zone, s.asked, s.taint, s.state, s.why, s.failures,
@@ -175,7 +175,7 @@ pub async fn lookup(tx: &mut Tx, id: ScheduleId) -> Result<Option<ScheduleRow>, 
 
 /// Those of a person, or of everybody, that are not removed, in the order in which they were made.
 pub async fn list(tx: &mut Tx, user: Option<UserId>, limit: i64) -> Result<Vec<ScheduleRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         ScheduleRow,
         r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,
                   s.account, s.chat, s.thread, s.task, s.rule, s.zone, s.asked, s.taint, s.state, s.why, s.failures,
@@ -194,7 +194,7 @@ pub async fn list(tx: &mut Tx, user: Option<UserId>, limit: i64) -> Result<Vec<S
 
 /// How many a person has that are not over.
 pub async fn count(tx: &mut Tx, user: UserId) -> Result<i64, StoreError> {
-    let count = sqlx::query_scalar!(
+    let count = sql::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM schedules WHERE user_id = $1 AND state IN ('active', 'paused')"#,
         user
     )
@@ -205,7 +205,7 @@ pub async fn count(tx: &mut Tx, user: UserId) -> Result<i64, StoreError> {
 
 /// Those that stand in the config, by name.
 pub async fn list_named(tx: &mut Tx) -> Result<Vec<(ScheduleId, String)>, StoreError> {
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         r#"SELECT id AS "id!: ScheduleId", name AS "name!: String" FROM schedules
            WHERE name IS NOT NULL AND state <> 'removed' ORDER BY name"#
     )
@@ -226,19 +226,19 @@ pub struct DueFilter<'a> {
 /// When the next is due, in Unix milliseconds; none: nothing is.
 pub async fn next_due(tx: &mut Tx, among: DueFilter<'_>) -> Result<Option<i64>, StoreError> {
     let DueFilter { platforms, but } = among;
-    let by_rule = sqlx::query_scalar!(
+    let by_rule = sql::query_scalar!(
         r#"SELECT next_at AS "next!: i64" FROM schedules
            WHERE state = 'active' AND next_at IS NOT NULL AND channel IN (SELECT value FROM json_each($1))
-             AND id NOT IN (SELECT value FROM json_each($2)) ORDER BY next_at LIMIT 1"#,
+             AND id NOT IN (SELECT CAST(value AS INTEGER) FROM json_each($2)) ORDER BY next_at LIMIT 1"#,
         platforms,
         but
     )
     .fetch_optional(&mut *tx)
     .await?;
-    let by_wish = sqlx::query_scalar!(
+    let by_wish = sql::query_scalar!(
         r#"SELECT asked_at AS "asked!: i64" FROM schedules
            WHERE asked_at IS NOT NULL AND channel IN (SELECT value FROM json_each($1))
-             AND id NOT IN (SELECT value FROM json_each($2)) ORDER BY asked_at LIMIT 1"#,
+             AND id NOT IN (SELECT CAST(value AS INTEGER) FROM json_each($2)) ORDER BY asked_at LIMIT 1"#,
         platforms,
         but
     )
@@ -261,7 +261,7 @@ pub struct UpcomingSchedule {
 
 /// Those that come next, the first of them.
 pub async fn upcoming(tx: &mut Tx, limit: i64) -> Result<Vec<UpcomingSchedule>, StoreError> {
-    let next = sqlx::query_as!(
+    let next = sql::query_as!(
         UpcomingSchedule,
         r#"SELECT id AS "id!: ScheduleId", name, task, next_at AS "next_at!: i64" FROM schedules
            WHERE state = 'active' AND next_at IS NOT NULL ORDER BY next_at, id LIMIT $1"#,
@@ -281,9 +281,9 @@ pub async fn list_due(
 ) -> Result<Vec<ScheduleId>, StoreError> {
     let DueFilter { platforms, but } = among;
     let now = millis(now);
-    let asked = sqlx::query_scalar!(
+    let asked = sql::query_scalar!(
         r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE asked_at IS NOT NULL AND asked_at <= $1
-             AND channel IN (SELECT value FROM json_each($3)) AND id NOT IN (SELECT value FROM json_each($4))
+             AND channel IN (SELECT value FROM json_each($3)) AND id NOT IN (SELECT CAST(value AS INTEGER) FROM json_each($4))
            ORDER BY asked_at LIMIT $2"#,
         now,
         limit,
@@ -292,10 +292,10 @@ pub async fn list_due(
     )
     .fetch_all(&mut *tx)
     .await?;
-    let due = sqlx::query_scalar!(
+    let due = sql::query_scalar!(
         r#"SELECT id AS "id!: ScheduleId" FROM schedules
            WHERE state = 'active' AND next_at IS NOT NULL AND next_at <= $1
-             AND channel IN (SELECT value FROM json_each($3)) AND id NOT IN (SELECT value FROM json_each($4))
+             AND channel IN (SELECT value FROM json_each($3)) AND id NOT IN (SELECT CAST(value AS INTEGER) FROM json_each($4))
            ORDER BY next_at LIMIT $2"#,
         now,
         limit,
@@ -309,7 +309,7 @@ pub async fn list_due(
 
 /// Those of whose pause nobody was told.
 pub async fn list_untold(tx: &mut Tx) -> Result<Vec<ScheduleId>, StoreError> {
-    let ids = sqlx::query_scalar!(r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE untold = 1 ORDER BY id"#)
+    let ids = sql::query_scalar!(r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE untold = 1 ORDER BY id"#)
         .fetch_all(&mut *tx)
         .await?;
     Ok(ids)
@@ -317,14 +317,14 @@ pub async fn list_untold(tx: &mut Tx) -> Result<Vec<ScheduleId>, StoreError> {
 
 /// Its people are told.
 pub async fn set_told(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE schedules SET untold = 0 WHERE id = $1", id).execute(&mut *tx).await?;
+    sql::query!("UPDATE schedules SET untold = 0 WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Sets when it is due next; none: it is done.
 pub async fn set_next(tx: &mut Tx, id: ScheduleId, next: Option<Timestamp>) -> Result<(), StoreError> {
     let next = next.map(millis);
-    sqlx::query!(
+    sql::query!(
         "UPDATE schedules SET next_at = $1, state = CASE WHEN $1 IS NULL THEN 'done' ELSE state END
          WHERE id = $2 AND state = 'active'",
         next,
@@ -338,13 +338,13 @@ pub async fn set_next(tx: &mut Tx, id: ScheduleId, next: Option<Timestamp>) -> R
 /// It is to be run once more at once, or that is done with.
 pub async fn set_asked(tx: &mut Tx, id: ScheduleId, at: Option<Timestamp>) -> Result<(), StoreError> {
     let at = at.map(millis);
-    sqlx::query!("UPDATE schedules SET asked_at = $1 WHERE id = $2", at, id).execute(&mut *tx).await?;
+    sql::query!("UPDATE schedules SET asked_at = $1 WHERE id = $2", at, id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// What entities the active ones follow, each as its JSON.
 pub async fn list_followed(tx: &mut Tx, limit: i64) -> Result<Vec<String>, StoreError> {
-    let followed = sqlx::query_scalar!(
+    let followed = sql::query_scalar!(
         r#"SELECT looks_at AS "looks_at!: String" FROM schedules
            WHERE state = 'active' AND next_at IS NOT NULL AND looks_at LIKE '{"kind":"entity"%' ORDER BY next_at LIMIT $1"#,
         limit
@@ -357,7 +357,7 @@ pub async fn list_followed(tx: &mut Tx, limit: i64) -> Result<Vec<String>, Store
 /// Those that look at this are due at `at`, if they are not due before.
 pub async fn hasten(tx: &mut Tx, looks_at: &str, at: Timestamp) -> Result<(), StoreError> {
     let at = millis(at);
-    sqlx::query!(
+    sql::query!(
         "UPDATE schedules SET next_at = $1 WHERE state = 'active' AND next_at IS NOT NULL AND next_at > $1 AND looks_at = $2",
         at,
         looks_at
@@ -369,7 +369,7 @@ pub async fn hasten(tx: &mut Tx, looks_at: &str, at: Timestamp) -> Result<(), St
 
 /// A look has come to something: what a watched page is like now, and how many looks in a row have failed.
 pub async fn set_looked(tx: &mut Tx, id: ScheduleId, seen: Option<&str>, failed: i64) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE schedules SET seen = coalesce($1, seen), looks_failed = $2 WHERE id = $3", seen, failed, id)
+    sql::query!("UPDATE schedules SET seen = coalesce($1, seen), looks_failed = $2 WHERE id = $3", seen, failed, id)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -377,7 +377,7 @@ pub async fn set_looked(tx: &mut Tx, id: ScheduleId, seen: Option<&str>, failed:
 
 /// Pauses it; `untold` if its people have to be told.
 pub async fn pause(tx: &mut Tx, id: ScheduleId, why: &str, untold: bool) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE schedules SET state = 'paused', why = $1, untold = $2, asked_at = NULL WHERE id = $3 AND state = 'active'",
         why,
         untold,
@@ -391,7 +391,7 @@ pub async fn pause(tx: &mut Tx, id: ScheduleId, why: &str, untold: bool) -> Resu
 /// Lets it go on, from `next`, as if nothing had failed.
 pub async fn resume(tx: &mut Tx, id: ScheduleId, next: Timestamp) -> Result<(), StoreError> {
     let next = millis(next);
-    sqlx::query!(
+    sql::query!(
         "UPDATE schedules SET state = 'active', why = NULL, untold = 0, failures = 0, looks_failed = 0, next_at = $1
          WHERE id = $2 AND state = 'paused'",
         next,
@@ -404,7 +404,7 @@ pub async fn resume(tx: &mut Tx, id: ScheduleId, next: Timestamp) -> Result<(), 
 
 /// Takes it away, with its words; what came of it stays.
 pub async fn remove(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE schedules SET state = 'removed', why = NULL, untold = 0, next_at = NULL, asked_at = NULL, task = '', asked = '',
            looks_at = NULL, seen = NULL
          WHERE id = $1",
@@ -419,10 +419,10 @@ pub async fn remove(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
 pub async fn replace(tx: &mut Tx, id: ScheduleId, new: &NewSchedule) -> Result<(), StoreError> {
     let (channel, place) = (new.conversation.channel.as_str(), &new.conversation);
     let next = new.timing.next.map(millis);
-    sqlx::query!(
+    sql::query!(
         "UPDATE schedules SET user_id = $1, channel = $2, account = $3, chat = $4, thread = $5, task = $6, rule = $7,
            zone = $8, asked = $9, grace_secs = $10, coalesces = $11, next_at = $12, failures = 0, untold = 0,
-           seen = CASE WHEN looks_at IS $14 THEN seen END, looks_at = $14, looks_failed = 0,
+           seen = CASE WHEN looks_at IS NOT DISTINCT FROM $14 THEN seen END, looks_at = $14, looks_failed = 0,
            state = CASE WHEN state = 'done' THEN 'active' ELSE state END
          WHERE id = $13",
         new.user,
@@ -447,13 +447,13 @@ pub async fn replace(tx: &mut Tx, id: ScheduleId, new: &NewSchedule) -> Result<(
 
 /// A run that waits for the lane lets people's messages go before it.
 pub async fn yield_to_people(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE runs SET yields = 1 WHERE id = $1", run).execute(&mut *tx).await?;
+    sql::query!("UPDATE runs SET yields = 1 WHERE id = $1", run).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Takes the words out of what this run has had scheduled, where nothing more will come of it.
 pub async fn blank_done(tx: &mut Tx, run: RunId, word: &str) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE schedules SET task = $1, asked = '', looks_at = NULL, seen = NULL WHERE run_id = $2 AND state IN ('done', 'removed')",
         word,
         run

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{RunId, SignalId};
 
 /// A word that has not been taken.
@@ -17,7 +17,7 @@ pub struct SignalRow {
 /// Leaves a word for a run.
 pub async fn add(tx: &mut Tx, run: RunId, body: &str, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!("INSERT INTO signals (run_id, body, created_at) VALUES ($1, $2, $3)", run, body, now)
+    sql::query!("INSERT INTO signals (run_id, body, created_at) VALUES ($1, $2, $3)", run, body, now)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -25,7 +25,7 @@ pub async fn add(tx: &mut Tx, run: RunId, body: &str, now: Timestamp) -> Result<
 
 /// Takes the words for a run, oldest first, in the transaction that records what they led to.
 pub async fn take(tx: &mut Tx, run: RunId) -> Result<Vec<SignalRow>, StoreError> {
-    let signals = sqlx::query_as!(
+    let signals = sql::query_as!(
         SignalRow,
         r#"SELECT id AS "id!: SignalId", body FROM signals WHERE run_id = $1 AND taken = 0 ORDER BY id"#,
         run
@@ -33,7 +33,7 @@ pub async fn take(tx: &mut Tx, run: RunId) -> Result<Vec<SignalRow>, StoreError>
     .fetch_all(&mut *tx)
     .await?;
     if !signals.is_empty() {
-        sqlx::query!("UPDATE signals SET taken = 1 WHERE run_id = $1 AND taken = 0", run).execute(&mut *tx).await?;
+        sql::query!("UPDATE signals SET taken = 1 WHERE run_id = $1 AND taken = 0", run).execute(&mut *tx).await?;
     }
     Ok(signals)
 }

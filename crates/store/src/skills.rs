@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{RunId, UserId};
 
 /// A skill that was installed.
@@ -42,7 +42,7 @@ pub struct OfferRow {
 
 /// All records, by name.
 pub async fn list(tx: &mut Tx) -> Result<Vec<SkillRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         SkillRow,
         r#"SELECT name, source, state, trusted AS "trusted: bool", digest FROM skills ORDER BY name"#
     )
@@ -54,7 +54,7 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<SkillRow>, StoreError> {
 /// Records what holds of a skill now; a record that is there is overwritten.
 pub async fn put(tx: &mut Tx, row: &SkillRow, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO skills (name, source, state, trusted, digest, installed_at, changed_at)
          VALUES ($1, $2, $3, $4, $5, $6, $6)
          ON CONFLICT (name) DO UPDATE SET source = excluded.source, state = excluded.state,
@@ -73,12 +73,12 @@ pub async fn put(tx: &mut Tx, row: &SkillRow, now: Timestamp) -> Result<(), Stor
 
 /// Takes a record away.
 pub async fn remove(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM skills WHERE name = $1", name).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM skills WHERE name = $1", name).execute(&mut *tx).await?;
     Ok(())
 }
 
 pub async fn calls(tx: &mut Tx, run: RunId) -> Result<Vec<CallRow>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         CallRow,
         r#"SELECT call_id AS call, name, arguments, coalesce(is_error, 1) AS "failed!: bool"
            FROM tool_calls WHERE run_id = $1"#,
@@ -92,7 +92,7 @@ pub async fn calls(tx: &mut Tx, run: RunId) -> Result<Vec<CallRow>, StoreError> 
 /// Notes that a run did this. Noted twice, it counts once.
 pub async fn note(tx: &mut Tx, run: RunId, user: UserId, print: &str, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO procedures (run_id, user_id, fingerprint, ended_at) VALUES ($1, $2, $3, $4)
          ON CONFLICT (run_id) DO NOTHING",
         run,
@@ -107,7 +107,7 @@ pub async fn note(tx: &mut Tx, run: RunId, user: UserId, print: &str, now: Times
 
 /// The runs of this person that did this since then, the newest first.
 pub async fn alike(tx: &mut Tx, user: UserId, print: &str, since: i64, limit: i64) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(
+    let runs = sql::query_scalar!(
         r#"SELECT run_id AS "run!: RunId" FROM procedures
            WHERE user_id = $1 AND fingerprint = $2 AND ended_at >= $3 ORDER BY ended_at DESC, run_id DESC LIMIT $4"#,
         user,
@@ -123,7 +123,7 @@ pub async fn alike(tx: &mut Tx, user: UserId, print: &str, since: i64, limit: i6
 /// Offers it to this person; false if that was done before.
 pub async fn offer(tx: &mut Tx, user: UserId, print: &str, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
-    let done = sqlx::query!(
+    let done = sql::query!(
         "INSERT INTO procedure_offers (user_id, fingerprint, offered_at) VALUES ($1, $2, $3)
          ON CONFLICT (user_id, fingerprint) DO NOTHING",
         user,
@@ -137,7 +137,7 @@ pub async fn offer(tx: &mut Tx, user: UserId, print: &str, now: Timestamp) -> Re
 
 /// The newest offer that was not taken up; with `user`, of that person's.
 pub async fn open_offer(tx: &mut Tx, user: Option<UserId>) -> Result<Option<OfferRow>, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         OfferRow,
         r#"SELECT user_id AS "user!: UserId", fingerprint FROM procedure_offers INDEXED BY procedure_offers_open
            WHERE drafted_at IS NULL AND ($1 IS NULL OR user_id = $1) ORDER BY offered_at DESC LIMIT 1"#,
@@ -151,7 +151,7 @@ pub async fn open_offer(tx: &mut Tx, user: Option<UserId>) -> Result<Option<Offe
 /// It was taken up.
 pub async fn drafted(tx: &mut Tx, offer: &OfferRow, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!(
+    sql::query!(
         "UPDATE procedure_offers SET drafted_at = $1 WHERE user_id = $2 AND fingerprint = $3",
         now,
         offer.user,

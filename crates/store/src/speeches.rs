@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{OutboxId, RunId, SessionId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::principal::Role;
@@ -43,7 +43,7 @@ pub struct DueSpeech {
 /// Notes that what was delivered is to be spoken, if it is a run's answer where answers are: by choice, or because what it answers was
 /// spoken. Gives whether it is.
 pub async fn note(tx: &mut Tx, delivered: OutboxId) -> Result<bool, StoreError> {
-    let noted = sqlx::query!(
+    let noted = sql::query!(
         "INSERT INTO speeches (outbox_id)
          SELECT o.id FROM outbox o CROSS JOIN runs r ON r.id = o.run_id CROSS JOIN sessions s ON s.id = o.session_id
          WHERE o.id = $1 AND o.takes_draft = 1 AND CASE WHEN s.voice IS NOT NULL THEN s.voice = 'on' ELSE EXISTS (
@@ -61,7 +61,7 @@ pub async fn note(tx: &mut Tx, delivered: OutboxId) -> Result<bool, StoreError> 
 /// The first that is to be spoken.
 pub async fn next(tx: &mut Tx, now: Timestamp) -> Result<Option<DueSpeech>, StoreError> {
     let oldest = millis(now - AGE_MAX);
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT d.outbox_id AS "outbox!: OutboxId", o.key, d.attempts, coalesce(o.ended_at, o.created_at) < $1 AS "is_old!: bool",
                   r.id AS "run!: RunId", o.session_id AS "session!: SessionId", u.id AS "user!: UserId", u.role AS "role!: Role",
                   s.persona, s.server, o.channel, o.account, o.chat, o.thread
@@ -92,12 +92,12 @@ pub async fn next(tx: &mut Tx, now: Timestamp) -> Result<Option<DueSpeech>, Stor
 
 /// One more beginning.
 pub async fn begin(tx: &mut Tx, outbox: OutboxId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE speeches SET attempts = attempts + 1 WHERE outbox_id = $1", outbox).execute(&mut *tx).await?;
+    sql::query!("UPDATE speeches SET attempts = attempts + 1 WHERE outbox_id = $1", outbox).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// It need not be spoken any more; false: it was settled before.
 pub async fn settle(tx: &mut Tx, outbox: OutboxId) -> Result<bool, StoreError> {
-    let gone = sqlx::query!("DELETE FROM speeches WHERE outbox_id = $1", outbox).execute(&mut *tx).await?;
+    let gone = sql::query!("DELETE FROM speeches WHERE outbox_id = $1", outbox).execute(&mut *tx).await?;
     Ok(gone.rows_affected() > 0)
 }

@@ -1,7 +1,7 @@
 //! What was spent, summed up by quarter of an hour, person, model and persona.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::UserId;
 
 /// Who stands in the table for the house itself, as `''` does for no persona.
@@ -50,18 +50,18 @@ pub struct Payer<'a> {
 pub async fn add(tx: &mut Tx, at: i64, payer: Payer<'_>, model: &str, spent: &SpendTotals) -> Result<(), StoreError> {
     let quarter = quarter(at);
     let (user, persona) = (payer.user.unwrap_or(HOUSE), payer.persona.unwrap_or_default());
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO spend (quarter, user_id, model, calls, unpriced, input_tokens, output_tokens, cached_tokens,
                             cache_write_tokens, reasoning_tokens, cost, prefix_breaks, persona)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
          ON CONFLICT (quarter, user_id, model, persona) DO UPDATE SET
-             calls = calls + excluded.calls, unpriced = unpriced + excluded.unpriced,
-             input_tokens = input_tokens + excluded.input_tokens,
-             output_tokens = output_tokens + excluded.output_tokens,
-             cached_tokens = cached_tokens + excluded.cached_tokens,
-             cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
-             reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
-             cost = cost + excluded.cost, prefix_breaks = prefix_breaks + excluded.prefix_breaks",
+             calls = spend.calls + excluded.calls, unpriced = spend.unpriced + excluded.unpriced,
+             input_tokens = spend.input_tokens + excluded.input_tokens,
+             output_tokens = spend.output_tokens + excluded.output_tokens,
+             cached_tokens = spend.cached_tokens + excluded.cached_tokens,
+             cache_write_tokens = spend.cache_write_tokens + excluded.cache_write_tokens,
+             reasoning_tokens = spend.reasoning_tokens + excluded.reasoning_tokens,
+             cost = spend.cost + excluded.cost, prefix_breaks = spend.prefix_breaks + excluded.prefix_breaks",
         quarter,
         user,
         model,
@@ -84,7 +84,7 @@ pub async fn add(tx: &mut Tx, at: i64, payer: Payer<'_>, model: &str, spent: &Sp
 /// What was spent since the quarter that `since` is in, by one person or by all.
 pub async fn since(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<SpendTotals, StoreError> {
     let quarter = quarter(since);
-    let spent = sqlx::query_as!(
+    let spent = sql::query_as!(
         SpendTotals,
         r#"SELECT coalesce(sum(calls), 0) AS "calls!: i64", coalesce(sum(unpriced), 0) AS "unpriced!: i64",
                   coalesce(sum(input_tokens), 0) AS "input_tokens!: i64",
@@ -117,7 +117,7 @@ pub struct BillLine {
 /// The bill by model, the dearest first.
 pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<BillLine>, StoreError> {
     let quarter = quarter(since);
-    let lines = sqlx::query_as!(
+    let lines = sql::query_as!(
         BillLine,
         r#"SELECT model AS "name!", sum(calls) AS "calls!: i64",
                   sum(input_tokens + output_tokens) AS "tokens!: i64", sum(cost) AS "cost!: i64"
@@ -134,12 +134,12 @@ pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<V
 /// The bill by person, the dearest first; the house's own is a line like theirs.
 pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<BillLine>, StoreError> {
     let quarter = quarter(since);
-    let lines = sqlx::query_as!(
+    let lines = sql::query_as!(
         BillLine,
         r#"SELECT coalesce(u.name, 'the house') AS "name!: String", sum(s.calls) AS "calls!: i64",
                   sum(s.input_tokens + s.output_tokens) AS "tokens!: i64", sum(s.cost) AS "cost!: i64"
            FROM spend s LEFT JOIN users u ON u.id = s.user_id WHERE s.quarter >= $1
-           GROUP BY s.user_id ORDER BY sum(s.cost) DESC, sum(s.calls) DESC, 1 LIMIT 20"#,
+           GROUP BY s.user_id, u.name ORDER BY sum(s.cost) DESC, sum(s.calls) DESC, 1 LIMIT 20"#,
         quarter
     )
     .fetch_all(&mut *tx)
@@ -150,7 +150,7 @@ pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<BillLine>, StoreErro
 /// Notes that a budget's state was told in a period; false if it was noted before.
 pub async fn note_once(tx: &mut Tx, scope: &str, period: i64) -> Result<bool, StoreError> {
     let noted =
-        sqlx::query!("INSERT INTO budget_notes (scope, period) VALUES ($1, $2) ON CONFLICT DO NOTHING", scope, period)
+        sql::query!("INSERT INTO budget_notes (scope, period) VALUES ($1, $2) ON CONFLICT DO NOTHING", scope, period)
             .execute(&mut *tx)
             .await?;
     Ok(noted.rows_affected() > 0)
@@ -193,28 +193,30 @@ pub async fn shares(tx: &mut Tx, moments: &[i64], by: SpendGroup) -> Result<Vec<
     let shares =
         match by {
             SpendGroup::Model => {
-                sqlx::query_as!(
+                sql::query_as!(
                     SpendShare,
                     r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", s.model AS "name!",
                           sum(s.calls) AS "calls!: i64", sum(s.unpriced) AS "unpriced!: i64",
                           sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
                           sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
-                   FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1
+                   FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= CAST(d.value ->> 0 AS INTEGER)
+                     AND s.quarter < CAST(d.value ->> 1 AS INTEGER)
                    GROUP BY 1, 2 ORDER BY 1, 2"#,
                     stretches
                 )
                 .fetch_all(&mut *tx)
                 .await?
             }
-            SpendGroup::User => sqlx::query_as!(
+            SpendGroup::User => sql::query_as!(
                 SpendShare,
                 r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", coalesce(u.name, 'the house') AS "name!: String",
                           sum(s.calls) AS "calls!: i64", sum(s.unpriced) AS "unpriced!: i64",
                           sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
                           sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
-                   FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1
+                   FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= CAST(d.value ->> 0 AS INTEGER)
+                     AND s.quarter < CAST(d.value ->> 1 AS INTEGER)
                         LEFT JOIN users u ON u.id = s.user_id
-                   GROUP BY 1, s.user_id ORDER BY 1, 2, s.user_id"#,
+                   GROUP BY 1, s.user_id, u.name ORDER BY 1, 2, s.user_id"#,
                 stretches
             )
             .fetch_all(&mut *tx)

@@ -1,7 +1,7 @@
 //! What requests begin with after a compaction: the older part of a conversation in few words, as one person may see it.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{RunId, SessionId, UserId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct SummaryOrigin {
 
 /// Puts a summary in the place of the one before; not where the conversation was begun afresh while it was made.
 pub async fn put(tx: &mut Tx, made: &SummaryOrigin, summary: &Summary) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO summaries (session_id, user_id, through, text, run_id, made_at, taint)
          SELECT id, $2, $3, $4, $5, $6, $8 FROM sessions WHERE id = $1 AND context_from < $7
          ON CONFLICT (session_id, user_id) DO UPDATE
@@ -50,7 +50,7 @@ pub async fn put(tx: &mut Tx, made: &SummaryOrigin, summary: &Summary) -> Result
 
 /// Forgets those summaries of a conversation that words are behind which nobody vouches for; how many there were.
 pub async fn forget_tainted(tx: &mut Tx, session: SessionId) -> Result<u64, StoreError> {
-    let done = sqlx::query!("DELETE FROM summaries WHERE session_id = $1 AND taint IS NOT NULL", session)
+    let done = sql::query!("DELETE FROM summaries WHERE session_id = $1 AND taint IS NOT NULL", session)
         .execute(&mut *tx)
         .await?;
     Ok(done.rows_affected())
@@ -58,6 +58,6 @@ pub async fn forget_tainted(tx: &mut Tx, session: SessionId) -> Result<u64, Stor
 
 /// Forgets everybody's summary of a conversation.
 pub async fn forget(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM summaries WHERE session_id = $1", session).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM summaries WHERE session_id = $1", session).execute(&mut *tx).await?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The idempotency envelope of tool calls (row B10), as the journal projects it.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{CallId, RunId, UserId};
 
 /// A call about to be run.
@@ -22,7 +22,7 @@ pub struct NewToolCall<'a> {
 /// Records that a call is about to be run, for the first time or again.
 pub async fn start(tx: &mut Tx, started: &NewToolCall<'_>) -> Result<(), StoreError> {
     let call = started.call.0.as_str();
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at, user_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (run_id, call_id) DO UPDATE SET attempts = excluded.attempts, started_at = excluded.started_at",
@@ -42,7 +42,7 @@ pub async fn start(tx: &mut Tx, started: &NewToolCall<'_>) -> Result<(), StoreEr
 /// Records what came of a call, unless that is recorded already.
 pub async fn finish(tx: &mut Tx, run: RunId, call: &CallId, result: (&str, bool), at: i64) -> Result<(), StoreError> {
     let (call, (text, is_error)) = (call.0.as_str(), result);
-    sqlx::query!(
+    sql::query!(
         "UPDATE tool_calls SET finished_at = $1, is_error = $2, result = $3 
          WHERE run_id = $4 AND call_id = $5 AND finished_at IS NULL",
         at,
@@ -77,7 +77,7 @@ impl CallTally {
 
 /// The tools that a run and its agents have called, and what became of it.
 pub async fn tally(tx: &mut Tx, run: RunId) -> Result<Vec<(String, CallTally)>, StoreError> {
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         r#"SELECT name, count(*) FILTER (WHERE is_error = 0) AS "done!: i64",
                   count(*) FILTER (WHERE is_error = 1) AS "failed!: i64",
                   count(*) FILTER (WHERE finished_at IS NULL) AS "open!: i64"
@@ -102,7 +102,7 @@ pub struct CallCount {
 
 /// The calls that were started for one person after a time.
 pub async fn since(tx: &mut Tx, user: UserId, since: i64) -> Result<CallCount, StoreError> {
-    let made = sqlx::query_as!(
+    let made = sql::query_as!(
         CallCount,
         r#"SELECT count(*) AS "count!: i64", min(started_at) AS "oldest: i64" FROM tool_calls
            WHERE user_id = $1 AND started_at > $2"#,

@@ -1,7 +1,7 @@
 //! All that is remembered, row by row, on its way out of a house and into another.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, PersonId, UserId};
 use hob_core::domain::memory::Scope;
 
@@ -35,7 +35,7 @@ pub struct WholeMemory {
 
 /// The memories after `after`, in the order in which they came.
 pub async fn memories(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<WholeMemory>, StoreError> {
-    let memories = sqlx::query_as!(
+    let memories = sql::query_as!(
         WholeMemory,
         r#"SELECT id AS "id!: MemoryId", episode_id AS "episode!: EpisodeId", scope AS "scope!: Scope", speaker,
                   user_id AS "user: UserId", text, asked, origin, importance, pinned AS "pinned!: bool", uses, used_at, at
@@ -92,7 +92,7 @@ pub struct WholeFact {
 
 /// The facts after `after`, old values too.
 pub async fn facts(tx: &mut Tx, after: FactId, limit: i64) -> Result<Vec<WholeFact>, StoreError> {
-    let facts = sqlx::query_as!(
+    let facts = sql::query_as!(
         WholeFact,
         r#"SELECT f.id AS "id!: FactId", f.scope AS "scope!: Scope", f.category, f.key, f.value, p.name AS "about?",
                   f.speaker, f.user_id AS "user: UserId", f.source, f.confidence, f.importance,
@@ -125,7 +125,7 @@ pub struct WholePerson {
 }
 
 pub async fn people(tx: &mut Tx) -> Result<Vec<WholePerson>, StoreError> {
-    let people = sqlx::query_as!(
+    let people = sql::query_as!(
         WholePerson,
         r#"SELECT id AS "id!: PersonId", scope AS "scope!: Scope", name, user_id AS "user: UserId", relation, birthday,
                   created_at, updated_at
@@ -139,7 +139,7 @@ pub async fn people(tx: &mut Tx) -> Result<Vec<WholePerson>, StoreError> {
 /// The names that somebody goes by besides, each as (kind, value).
 pub async fn names(tx: &mut Tx, person: PersonId) -> Result<Vec<(String, String)>, StoreError> {
     let rows =
-        sqlx::query!("SELECT kind, value FROM person_identities WHERE person_id = $1 ORDER BY kind, value", person)
+        sql::query!("SELECT kind, value FROM person_identities WHERE person_id = $1 ORDER BY kind, value", person)
             .fetch_all(&mut *tx)
             .await?;
     Ok(rows.into_iter().map(|row| (row.kind, row.value)).collect())
@@ -147,7 +147,7 @@ pub async fn names(tx: &mut Tx, person: PersonId) -> Result<Vec<(String, String)
 
 /// What platforms call a user, each as (platform, id).
 pub async fn identities(tx: &mut Tx, user: UserId) -> Result<Vec<(String, String)>, StoreError> {
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         "SELECT DISTINCT channel, external_id FROM identities WHERE user_id = $1 ORDER BY channel, external_id",
         user
     )
@@ -158,7 +158,7 @@ pub async fn identities(tx: &mut Tx, user: UserId) -> Result<Vec<(String, String
 
 /// The user whom a platform calls so.
 pub async fn user_by_identity(tx: &mut Tx, channel: &str, external_id: &str) -> Result<Option<UserId>, StoreError> {
-    let user = sqlx::query_scalar!(
+    let user = sql::query_scalar!(
         r#"SELECT min(user_id) AS "user: UserId" FROM identities WHERE channel = $1 AND external_id = $2"#,
         channel,
         external_id
@@ -170,12 +170,10 @@ pub async fn user_by_identity(tx: &mut Tx, channel: &str, external_id: &str) -> 
 
 /// The users of this name, whatever the case.
 pub async fn users_by_name(tx: &mut Tx, name: &str) -> Result<Vec<UserId>, StoreError> {
-    let users = sqlx::query_scalar!(
-        r#"SELECT id AS "id!: UserId" FROM users WHERE name = $1 COLLATE NOCASE ORDER BY id"#,
-        name
-    )
-    .fetch_all(&mut *tx)
-    .await?;
+    let users =
+        sql::query_scalar!(r#"SELECT id AS "id!: UserId" FROM users WHERE name = $1 COLLATE NOCASE ORDER BY id"#, name)
+            .fetch_all(&mut *tx)
+            .await?;
     Ok(users)
 }
 
@@ -191,7 +189,7 @@ pub struct EpisodeStatement {
 
 /// All that was said in a scope at this moment.
 pub async fn said_at(tx: &mut Tx, scope: Scope, at: i64) -> Result<Vec<EpisodeStatement>, StoreError> {
-    let said = sqlx::query_as!(
+    let said = sql::query_as!(
         EpisodeStatement,
         r#"SELECT episode_id AS "episode!: EpisodeId", speaker, text FROM memories WHERE scope = $1 AND at = $2"#,
         scope,
@@ -210,7 +208,7 @@ pub async fn set_use(
     uses: i64,
     used_at: Option<i64>,
 ) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE memories SET pinned = $1, uses = $2, used_at = $3 WHERE id = $4", pinned, uses, used_at, id)
+    sql::query!("UPDATE memories SET pinned = $1, uses = $2, used_at = $3 WHERE id = $4", pinned, uses, used_at, id)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -218,12 +216,12 @@ pub async fn set_use(
 
 /// Nothing is to be drawn from an episode: its facts come along by themselves.
 pub async fn set_extracted(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE episodes SET extracted = turns WHERE id = $1", episode).execute(&mut *tx).await?;
+    sql::query!("UPDATE episodes SET extracted = turns WHERE id = $1", episode).execute(&mut *tx).await?;
     Ok(())
 }
 
 pub async fn person_by_name(tx: &mut Tx, scope: Scope, name: &str) -> Result<Option<PersonId>, StoreError> {
-    let person = sqlx::query_scalar!(
+    let person = sql::query_scalar!(
         r#"SELECT id AS "id!: PersonId" FROM people WHERE scope = $1 AND name = $2 COLLATE NOCASE"#,
         scope,
         name
@@ -238,7 +236,7 @@ pub async fn put_person(tx: &mut Tx, person: &WholePerson, names: &[(String, Str
     let known = person_by_name(tx, person.scope, &person.name).await?;
     let id = match known {
         Some(id) => {
-            sqlx::query!(
+            sql::query!(
                 "UPDATE people SET relation = coalesce(relation, $1), birthday = coalesce(birthday, $2),
                    user_id = coalesce(user_id, $3) WHERE id = $4",
                 person.relation,
@@ -251,7 +249,7 @@ pub async fn put_person(tx: &mut Tx, person: &WholePerson, names: &[(String, Str
             id
         }
         None => {
-            sqlx::query_scalar!(
+            sql::query_scalar!(
                 r#"INSERT INTO people (scope, name, user_id, relation, birthday, created_at, updated_at)
                    VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id AS "id!: PersonId""#,
                 person.scope,
@@ -267,7 +265,7 @@ pub async fn put_person(tx: &mut Tx, person: &WholePerson, names: &[(String, Str
         }
     };
     for (kind, value) in names {
-        sqlx::query!(
+        sql::query!(
             "INSERT INTO person_identities (person_id, kind, value) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
             id,
             kind,
@@ -291,7 +289,7 @@ pub struct CurrentFact {
 
 /// The current fact under the same key.
 pub async fn current(tx: &mut Tx, fact: &WholeFact) -> Result<Option<CurrentFact>, StoreError> {
-    let current = sqlx::query_as!(
+    let current = sql::query_as!(
         CurrentFact,
         r#"SELECT id AS "id!: FactId", value, created_at FROM facts
            WHERE scope = $1 AND category = $2 AND key = $3 AND superseded_at IS NULL AND rival_of IS NULL"#,
@@ -306,7 +304,7 @@ pub async fn current(tx: &mut Tx, fact: &WholeFact) -> Result<Option<CurrentFact
 
 /// Whether the same value is known under the same key since the same moment.
 pub async fn is_known(tx: &mut Tx, fact: &WholeFact) -> Result<bool, StoreError> {
-    let known = sqlx::query_scalar!(
+    let known = sql::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM facts
            WHERE scope = $1 AND category = $2 AND key = $3 AND value = $4 AND created_at = $5"#,
         fact.scope,
@@ -322,7 +320,7 @@ pub async fn is_known(tx: &mut Tx, fact: &WholeFact) -> Result<bool, StoreError>
 
 /// A fact is no longer held for true.
 pub async fn supersede(tx: &mut Tx, fact: FactId, at: i64) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE facts SET superseded_at = $1 WHERE id = $2", at, fact).execute(&mut *tx).await?;
+    sql::query!("UPDATE facts SET superseded_at = $1 WHERE id = $2", at, fact).execute(&mut *tx).await?;
     Ok(())
 }
 
@@ -336,7 +334,7 @@ pub async fn add_fact(
     person: Option<PersonId>,
     rival_of: Option<FactId>,
 ) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO facts (scope, category, key, value, person_id, user_id, speaker, source, confidence, importance,
            pinned, uses, used_at, valid_from, valid_until, rival_of, created_at, superseded_at, taint)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",

@@ -1,7 +1,7 @@
 //! Effects that can be taken back for a while (row N16).
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{CallId, RunId, SessionId, UserId};
 use hob_core::domain::undo::{InverseCall, UndoOffer, UndoOrder};
 
@@ -23,10 +23,10 @@ pub struct NewUndo<'a> {
 
 /// Offers it; what is offered no longer goes.
 pub async fn add(tx: &mut Tx, new: &NewUndo<'_>) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM undos WHERE until <= $1", new.at).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM undos WHERE until <= $1", new.at).execute(&mut *tx).await?;
     let UndoOffer { inverse: InverseCall { tool, arguments }, until } = new.offer;
     let (call, until) = (&new.call.0, millis(*until));
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO undos (run_id, call_id, tool, session_id, user_id, inverse_tool, inverse_arguments, made_at, until)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (run_id, call_id) DO NOTHING",
         new.run,
@@ -63,7 +63,7 @@ pub async fn last(
     run: Option<RunId>,
     now: i64,
 ) -> Result<Option<OpenUndo>, StoreError> {
-    let row = sqlx::query!(
+    let row = sql::query!(
         r#"SELECT id, run_id AS "run!: RunId", call_id, tool, user_id AS "user!: UserId", inverse_tool, inverse_arguments, made_at
            FROM undos
            WHERE session_id = $1 AND until > $2 AND taken_by IS NULL
@@ -90,6 +90,6 @@ pub async fn last(
 
 /// This run takes it back: nobody else does any more.
 pub async fn take(tx: &mut Tx, id: i64, by: RunId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE undos SET taken_by = $1 WHERE id = $2 AND taken_by IS NULL", by, id).execute(&mut *tx).await?;
+    sql::query!("UPDATE undos SET taken_by = $1 WHERE id = $2 AND taken_by IS NULL", by, id).execute(&mut *tx).await?;
     Ok(())
 }

@@ -3,8 +3,8 @@
 //! Never: the caps. Whoever asks does so in the transaction that sets more aside: there is one writer.
 //! Start at [`since`] and [`reserved`].
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{RunId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::policy::budget::MoneyAndTokens;
@@ -31,7 +31,7 @@ impl From<UsageRow> for MoneyAndTokens {
 
 /// What the calls that were begun since a moment (Unix milliseconds) and are over have used: exact, and slow over a long time.
 pub async fn since(tx: &mut Tx, of: CallFilter<'_>, since: i64) -> Result<MoneyAndTokens, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64", coalesce(sum(tokens), 0) AS "tokens!: i64" FROM (
              SELECT cost, input_tokens + output_tokens AS tokens FROM model_calls
@@ -54,7 +54,7 @@ pub async fn since(tx: &mut Tx, of: CallFilter<'_>, since: i64) -> Result<MoneyA
 /// The same by the sums: since the quarter of an hour that the moment is in.
 pub async fn since_quarter(tx: &mut Tx, of: CallFilter<'_>, since: i64) -> Result<MoneyAndTokens, StoreError> {
     let quarter = crate::spend::quarter(since);
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64", coalesce(sum(input_tokens + output_tokens), 0) AS "tokens!: i64"
            FROM spend WHERE quarter >= $1 AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3)"#,
@@ -69,7 +69,7 @@ pub async fn since_quarter(tx: &mut Tx, of: CallFilter<'_>, since: i64) -> Resul
 
 /// What is set aside for the calls that are open.
 pub async fn reserved(tx: &mut Tx, of: CallFilter<'_>) -> Result<MoneyAndTokens, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64", coalesce(sum(tokens), 0) AS "tokens!: i64" FROM (
              SELECT reserved AS cost, estimate AS tokens FROM model_calls
@@ -90,7 +90,7 @@ pub async fn reserved(tx: &mut Tx, of: CallFilter<'_>) -> Result<MoneyAndTokens,
 
 /// What the calls of a person's run, and of all agents that work for it, have used, without what is only set aside.
 pub async fn by_run(tx: &mut Tx, run: RunId) -> Result<MoneyAndTokens, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64", coalesce(sum(input_tokens + output_tokens), 0) AS "tokens!: i64"
            FROM model_calls
@@ -104,7 +104,7 @@ pub async fn by_run(tx: &mut Tx, run: RunId) -> Result<MoneyAndTokens, StoreErro
 
 /// What is set aside for the open calls of a person's run and of all agents that work for it.
 pub async fn reserved_for_run(tx: &mut Tx, run: RunId) -> Result<MoneyAndTokens, StoreError> {
-    let row = sqlx::query_as!(
+    let row = sql::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(reserved), 0) AS "cost!: i64", coalesce(sum(estimate), 0) AS "tokens!: i64" FROM model_calls
            WHERE run_id IN (SELECT $1 UNION ALL SELECT id FROM runs WHERE root_run = $1) AND state = 'asked'"#,

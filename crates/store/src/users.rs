@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::principal::Role;
@@ -27,7 +27,7 @@ pub struct Identity<'a> {
 /// which they are known already.
 pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Result<UserId, StoreError> {
     let channel = identity.channel.as_str();
-    let known = sqlx::query_as!(
+    let known = sql::query_as!(
         KnownUser,
         r#"SELECT u.id AS "id!: UserId", u.role, u.name FROM identities i JOIN users u ON u.id = i.user_id
            WHERE i.channel = $1 AND i.account = $2 AND i.external_id = $3"#,
@@ -66,7 +66,7 @@ pub async fn settle(
             return Ok(first);
         }
         if user.role != role || user.name != identity.name {
-            sqlx::query!("UPDATE users SET role = $1, name = $2 WHERE id = $3", role, identity.name, user.id)
+            sql::query!("UPDATE users SET role = $1, name = $2 WHERE id = $3", role, identity.name, user.id)
                 .execute(&mut *tx)
                 .await?;
         }
@@ -77,7 +77,7 @@ pub async fn settle(
         return Ok(user);
     }
     let now = millis(now);
-    let id = sqlx::query_scalar!(
+    let id = sql::query_scalar!(
         r#"INSERT INTO users (name, role, created_at) VALUES ($1, $2, $3) RETURNING id AS "id!: UserId""#,
         identity.name,
         role,
@@ -94,7 +94,7 @@ async fn same_person(tx: &mut Tx, names: &[(ChannelKind, Option<String>)]) -> Re
     let mut first: Option<UserId> = None;
     for (channel, external_id) in names {
         let channel = channel.as_str();
-        let user = sqlx::query_scalar!(
+        let user = sql::query_scalar!(
             r#"SELECT min(user_id) AS "id: UserId" FROM identities
                WHERE channel = $1 AND ($2 IS NULL OR external_id = $2)"#,
             channel,
@@ -110,7 +110,7 @@ async fn same_person(tx: &mut Tx, names: &[(ChannelKind, Option<String>)]) -> Re
 /// Makes an identity a user's, whose role and name are now those of the identity.
 async fn link(tx: &mut Tx, identity: &Identity<'_>, user: UserId) -> Result<(), StoreError> {
     let (channel, role) = (identity.channel.as_str(), identity.role.as_str());
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO identities (channel, account, external_id, user_id) VALUES ($1, $2, $3, $4)
          ON CONFLICT (channel, account, external_id) DO UPDATE SET user_id = excluded.user_id",
         channel,
@@ -120,7 +120,7 @@ async fn link(tx: &mut Tx, identity: &Identity<'_>, user: UserId) -> Result<(), 
     )
     .execute(&mut *tx)
     .await?;
-    sqlx::query!("UPDATE users SET role = $1, name = $2 WHERE id = $3", role, identity.name, user)
+    sql::query!("UPDATE users SET role = $1, name = $2 WHERE id = $3", role, identity.name, user)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -129,7 +129,7 @@ async fn link(tx: &mut Tx, identity: &Identity<'_>, user: UserId) -> Result<(), 
 /// The user behind an identity, if it is known.
 pub async fn find(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<Option<UserId>, StoreError> {
     let channel = conversation.channel.as_str();
-    let user = sqlx::query_scalar!(
+    let user = sql::query_scalar!(
         r#"SELECT user_id AS "id!: UserId" FROM identities
            WHERE channel = $1 AND account = $2 AND external_id = $3"#,
         channel,
@@ -154,7 +154,7 @@ pub struct PlatformName {
 /// All names of somebody.
 pub async fn all_names(tx: &mut Tx, user: UserId) -> Result<Vec<PlatformName>, StoreError> {
     let names =
-        sqlx::query_as!(PlatformName, "SELECT channel, account, external_id FROM identities WHERE user_id = $1", user)
+        sql::query_as!(PlatformName, "SELECT channel, account, external_id FROM identities WHERE user_id = $1", user)
             .fetch_all(&mut *tx)
             .await?;
     Ok(names)
@@ -163,13 +163,13 @@ pub async fn all_names(tx: &mut Tx, user: UserId) -> Result<Vec<PlatformName>, S
 /// Sets what somebody may, until they speak again.
 pub async fn set_role(tx: &mut Tx, user: UserId, role: Role) -> Result<(), StoreError> {
     let role = role.as_str();
-    sqlx::query!("UPDATE users SET role = $1 WHERE id = $2", role, user).execute(&mut *tx).await?;
+    sql::query!("UPDATE users SET role = $1 WHERE id = $2", role, user).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// What somebody may.
 pub async fn role(tx: &mut Tx, user: UserId) -> Result<Option<Role>, StoreError> {
-    let role = sqlx::query_scalar!(r#"SELECT role AS "role!: Role" FROM users WHERE id = $1"#, user)
+    let role = sql::query_scalar!(r#"SELECT role AS "role!: Role" FROM users WHERE id = $1"#, user)
         .fetch_optional(&mut *tx)
         .await?;
     Ok(role)
@@ -177,13 +177,13 @@ pub async fn role(tx: &mut Tx, user: UserId) -> Result<Option<Role>, StoreError>
 
 /// How somebody is called.
 pub async fn name(tx: &mut Tx, user: UserId) -> Result<Option<String>, StoreError> {
-    let name = sqlx::query_scalar!("SELECT name FROM users WHERE id = $1", user).fetch_optional(&mut *tx).await?;
+    let name = sql::query_scalar!("SELECT name FROM users WHERE id = $1", user).fetch_optional(&mut *tx).await?;
     Ok(name)
 }
 
 /// How somebody is called, and what they may.
 pub async fn find_by_id(tx: &mut Tx, user: UserId) -> Result<Option<(String, Role)>, StoreError> {
-    let known = sqlx::query!(r#"SELECT name, role AS "role!: Role" FROM users WHERE id = $1"#, user)
+    let known = sql::query!(r#"SELECT name, role AS "role!: Role" FROM users WHERE id = $1"#, user)
         .fetch_optional(&mut *tx)
         .await?;
     Ok(known.map(|known| (known.name, known.role)))

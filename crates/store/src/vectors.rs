@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 
@@ -23,7 +23,7 @@ pub struct VectorModel {
 
 /// All models that have a row.
 pub async fn list_models(tx: &mut Tx) -> Result<Vec<VectorModel>, StoreError> {
-    let models = sqlx::query_as!(
+    let models = sql::query_as!(
         VectorModel,
         r#"SELECT id AS "id!", name, dimensions, digest, through AS "through!: MemoryId" FROM embedding_models ORDER BY id"#
     )
@@ -46,7 +46,7 @@ pub struct NewModel<'a> {
 /// The model's row, made if there is none; it goes by the name that it has now.
 pub async fn register(tx: &mut Tx, new: NewModel<'_>, now: Timestamp) -> Result<VectorModel, StoreError> {
     let now = millis(now);
-    let model = sqlx::query_as!(
+    let model = sql::query_as!(
         VectorModel,
         r#"INSERT INTO embedding_models (name, dimensions, digest, created_at) VALUES ($1, $2, $3, $4)
            ON CONFLICT (digest) DO UPDATE SET name = excluded.name
@@ -63,7 +63,7 @@ pub async fn register(tx: &mut Tx, new: NewModel<'_>, now: Timestamp) -> Result<
 
 /// The model's row, if it is still there.
 pub async fn find(tx: &mut Tx, model: i64) -> Result<Option<VectorModel>, StoreError> {
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         VectorModel,
         r#"SELECT id AS "id!", name, dimensions, digest, through AS "through!: MemoryId"
            FROM embedding_models WHERE id = $1"#,
@@ -81,7 +81,7 @@ pub async fn first_without(
     after: MemoryId,
     upto: MemoryId,
 ) -> Result<Option<MemoryId>, StoreError> {
-    let first = sqlx::query_scalar!(
+    let first = sql::query_scalar!(
         r#"SELECT id AS "id!: MemoryId" FROM memories
            WHERE id > $2 AND id <= $3 AND NOT EXISTS
              (SELECT 1 FROM vectors WHERE model_id = $1 AND memory_id = memories.id)
@@ -97,7 +97,7 @@ pub async fn first_without(
 
 /// The newest memory; zero: there is none.
 pub async fn last_memory(tx: &mut Tx) -> Result<MemoryId, StoreError> {
-    let last = sqlx::query_scalar!(r#"SELECT coalesce(max(id), 0) AS "id!: MemoryId" FROM memories"#)
+    let last = sql::query_scalar!(r#"SELECT coalesce(max(id), 0) AS "id!: MemoryId" FROM memories"#)
         .fetch_one(&mut *tx)
         .await?;
     Ok(last)
@@ -105,7 +105,7 @@ pub async fn last_memory(tx: &mut Tx) -> Result<MemoryId, StoreError> {
 
 /// How many memories after `after` have no vector of this model.
 pub async fn count_without(tx: &mut Tx, model: i64, after: MemoryId) -> Result<u64, StoreError> {
-    let count = sqlx::query_scalar!(
+    let count = sql::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM memories
            WHERE id > $2 AND NOT EXISTS (SELECT 1 FROM vectors WHERE model_id = $1 AND memory_id = memories.id)"#,
         model,
@@ -118,7 +118,7 @@ pub async fn count_without(tx: &mut Tx, model: i64, after: MemoryId) -> Result<u
 
 /// Whether the memory has a vector of this model.
 pub async fn exists(tx: &mut Tx, model: i64, memory: MemoryId) -> Result<bool, StoreError> {
-    let there = sqlx::query_scalar!(
+    let there = sql::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM vectors WHERE model_id = $1 AND memory_id = $2) AS "there!: bool""#,
         model,
         memory
@@ -142,7 +142,7 @@ pub struct NewVector {
 /// # Errors
 /// When the memory is gone, or the database fails.
 pub async fn put(tx: &mut Tx, model: i64, new: &NewVector) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO vectors (model_id, memory_id, vector) VALUES ($1, $2, $3)
          ON CONFLICT (model_id, memory_id) DO UPDATE SET vector = excluded.vector",
         model,
@@ -152,7 +152,7 @@ pub async fn put(tx: &mut Tx, model: i64, new: &NewVector) -> Result<(), StoreEr
     .execute(&mut *tx)
     .await?;
     let Some(binary_codes) = &new.binary_codes else { return Ok(()) };
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO token_signs (model_id, memory_id, signs) VALUES ($1, $2, $3)
          ON CONFLICT (model_id, memory_id) DO UPDATE SET signs = excluded.signs",
         model,
@@ -166,7 +166,7 @@ pub async fn put(tx: &mut Tx, model: i64, new: &NewVector) -> Result<(), StoreEr
 
 /// Sets the model's cursor.
 pub async fn move_to(tx: &mut Tx, model: i64, through: MemoryId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE embedding_models SET through = $2 WHERE id = $1", model, through).execute(&mut *tx).await?;
+    sql::query!("UPDATE embedding_models SET through = $2 WHERE id = $1", model, through).execute(&mut *tx).await?;
     Ok(())
 }
 
@@ -180,7 +180,7 @@ pub struct IndexedVector {
 
 /// The next vectors of a model after the memory `after`, in the order of their memories.
 pub async fn page(tx: &mut Tx, model: i64, after: MemoryId, limit: i64) -> Result<Vec<IndexedVector>, StoreError> {
-    let page = sqlx::query_as!(
+    let page = sql::query_as!(
         IndexedVector,
         r#"SELECT v.memory_id AS "memory!: MemoryId", m.scope AS "scope!: Scope", v.vector
            FROM vectors v JOIN memories m ON m.id = v.memory_id
@@ -197,10 +197,10 @@ pub async fn page(tx: &mut Tx, model: i64, after: MemoryId, limit: i64) -> Resul
 /// Deletes some of what a model made that is not wanted any more; with the last of it, its row. Whether it is gone.
 pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, StoreError> {
     // Should it be wanted again before it is gone, nothing counts as made.
-    sqlx::query!("UPDATE embedding_models SET through = 0 WHERE id = $1 AND through <> 0", model)
+    sql::query!("UPDATE embedding_models SET through = 0 WHERE id = $1 AND through <> 0", model)
         .execute(&mut *tx)
         .await?;
-    let vectors = sqlx::query!(
+    let vectors = sql::query!(
         "DELETE FROM vectors WHERE model_id = $1 AND memory_id IN
            (SELECT memory_id FROM vectors WHERE model_id = $1 ORDER BY memory_id LIMIT $2)",
         model,
@@ -208,7 +208,7 @@ pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, Stor
     )
     .execute(&mut *tx)
     .await?;
-    let binary_codes = sqlx::query!(
+    let binary_codes = sql::query!(
         "DELETE FROM token_signs WHERE model_id = $1 AND memory_id IN
            (SELECT memory_id FROM token_signs WHERE model_id = $1 ORDER BY memory_id LIMIT $2)",
         model,
@@ -219,7 +219,7 @@ pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, Stor
     if vectors.rows_affected() + binary_codes.rows_affected() > 0 {
         return Ok(false);
     }
-    sqlx::query!("DELETE FROM embedding_models WHERE id = $1", model).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM embedding_models WHERE id = $1", model).execute(&mut *tx).await?;
     Ok(true)
 }
 
@@ -227,9 +227,9 @@ pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, Stor
 ///
 /// Whoever forgets a memory says it of the one that follows in its episode, as the words before a memory are in its vector.
 pub async fn invalidate(tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM vectors WHERE memory_id = $1", memory).execute(&mut *tx).await?;
-    sqlx::query!("DELETE FROM token_signs WHERE memory_id = $1", memory).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM vectors WHERE memory_id = $1", memory).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM token_signs WHERE memory_id = $1", memory).execute(&mut *tx).await?;
     let before = MemoryId(memory.0 - 1);
-    sqlx::query!("UPDATE embedding_models SET through = $1 WHERE through > $1", before).execute(&mut *tx).await?;
+    sql::query!("UPDATE embedding_models SET through = $1 WHERE through > $1", before).execute(&mut *tx).await?;
     Ok(())
 }

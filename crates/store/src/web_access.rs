@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 
 /// A key that holds, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct ValidKey {
 /// Makes a login that works once.
 pub async fn add_login(tx: &mut Tx, hash: &str, role: &str, expires_at: Timestamp) -> Result<(), StoreError> {
     let expires_at = millis(expires_at);
-    sqlx::query!("INSERT INTO web_logins (hash, role, expires_at) VALUES ($1, $2, $3)", hash, role, expires_at)
+    sql::query!("INSERT INTO web_logins (hash, role, expires_at) VALUES ($1, $2, $3)", hash, role, expires_at)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -27,15 +27,15 @@ pub async fn add_login(tx: &mut Tx, hash: &str, role: &str, expires_at: Timestam
 /// Takes a login: gives its role, once. Those that are over go.
 pub async fn take_login(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
     let now = millis(now);
-    sqlx::query!("DELETE FROM web_logins WHERE expires_at <= $1", now).execute(&mut *tx).await?;
-    let taken = sqlx::query_scalar!("DELETE FROM web_logins WHERE hash = $1 RETURNING role", hash);
+    sql::query!("DELETE FROM web_logins WHERE expires_at <= $1", now).execute(&mut *tx).await?;
+    let taken = sql::query_scalar!("DELETE FROM web_logins WHERE hash = $1 RETURNING role", hash);
     Ok(taken.fetch_optional(&mut *tx).await?)
 }
 
 /// Whether a login can be taken.
 pub async fn login_holds(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM web_logins WHERE hash = $1 AND expires_at > $2) AS "holds!: bool""#,
         hash,
         now
@@ -58,8 +58,8 @@ pub struct NewBrowserSession<'a> {
 /// Begins a visit. Those that are over go.
 pub async fn add_visit(tx: &mut Tx, visit: &NewBrowserSession<'_>, now: Timestamp) -> Result<(), StoreError> {
     let (now, expires_at) = (millis(now), millis(visit.expires_at));
-    sqlx::query!("DELETE FROM web_visits WHERE expires_at <= $1", now).execute(&mut *tx).await?;
-    sqlx::query!(
+    sql::query!("DELETE FROM web_visits WHERE expires_at <= $1", now).execute(&mut *tx).await?;
+    sql::query!(
         "INSERT INTO web_visits (hash, role, agent, began_at, seen_at, expires_at) VALUES ($1, $2, $3, $4, $4, $5)",
         visit.hash,
         visit.role,
@@ -69,7 +69,7 @@ pub async fn add_visit(tx: &mut Tx, visit: &NewBrowserSession<'_>, now: Timestam
     )
     .execute(&mut *tx)
     .await?;
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO web_entered (role, first_at) VALUES ($1, $2) ON CONFLICT (role) DO NOTHING",
         visit.role,
         now
@@ -82,7 +82,7 @@ pub async fn add_visit(tx: &mut Tx, visit: &NewBrowserSession<'_>, now: Timestam
 /// The visit that a cookie belongs to.
 pub async fn find_visit(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Option<ValidKey>, StoreError> {
     let now = millis(now);
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         ValidKey,
         "SELECT id, role, seen_at FROM web_visits WHERE hash = $1 AND expires_at > $2",
         hash,
@@ -94,7 +94,7 @@ pub async fn find_visit(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Optio
 /// Whether a visit has neither been ended nor run out.
 pub async fn visit_holds(tx: &mut Tx, id: i64, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM web_visits WHERE id = $1 AND expires_at > $2) AS "holds!: bool""#,
         id,
         now
@@ -105,20 +105,20 @@ pub async fn visit_holds(tx: &mut Tx, id: i64, now: Timestamp) -> Result<bool, S
 /// It came again: it holds until then.
 pub async fn prolong_visit(tx: &mut Tx, id: i64, now: Timestamp, until: Timestamp) -> Result<(), StoreError> {
     let (now, until) = (millis(now), millis(until));
-    sqlx::query!("UPDATE web_visits SET seen_at = $1, expires_at = $2 WHERE id = $3", now, until, id)
+    sql::query!("UPDATE web_visits SET seen_at = $1, expires_at = $2 WHERE id = $3", now, until, id)
         .execute(&mut *tx)
         .await?;
     Ok(())
 }
 
 pub async fn end_visit(tx: &mut Tx, id: i64) -> Result<bool, StoreError> {
-    Ok(sqlx::query!("DELETE FROM web_visits WHERE id = $1", id).execute(&mut *tx).await?.rows_affected() > 0)
+    Ok(sql::query!("DELETE FROM web_visits WHERE id = $1", id).execute(&mut *tx).await?.rows_affected() > 0)
 }
 
 /// Whether an owner has ever logged in, so that they need not be told how.
 pub async fn owner_entered(tx: &mut Tx) -> Result<bool, StoreError> {
     let found =
-        sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_entered WHERE role = 'owner') AS "entered!: bool""#);
+        sql::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_entered WHERE role = 'owner') AS "entered!: bool""#);
     Ok(found.fetch_one(&mut *tx).await?)
 }
 
@@ -138,7 +138,7 @@ pub struct ApiToken {
 /// Makes a program's key; false: there is one of that name.
 pub async fn add_token(tx: &mut Tx, name: &str, role: &str, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
-    let made = sqlx::query!(
+    let made = sql::query!(
         "INSERT INTO web_tokens (name, hash, role, made_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING",
         name,
         hash,
@@ -150,30 +150,30 @@ pub async fn add_token(tx: &mut Tx, name: &str, role: &str, hash: &str, now: Tim
 
 /// The key that a program shows.
 pub async fn find_token(tx: &mut Tx, hash: &str) -> Result<Option<ValidKey>, StoreError> {
-    let found = sqlx::query_as!(ValidKey, "SELECT id, role, used_at AS seen_at FROM web_tokens WHERE hash = $1", hash);
+    let found = sql::query_as!(ValidKey, "SELECT id, role, used_at AS seen_at FROM web_tokens WHERE hash = $1", hash);
     Ok(found.fetch_optional(&mut *tx).await?)
 }
 
 /// Whether a key has not been taken back.
 pub async fn token_holds(tx: &mut Tx, id: i64) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_tokens WHERE id = $1) AS "holds!: bool""#, id);
+    let found = sql::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_tokens WHERE id = $1) AS "holds!: bool""#, id);
     Ok(found.fetch_one(&mut *tx).await?)
 }
 
 /// It was used.
 pub async fn note_token(tx: &mut Tx, id: i64, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
-    sqlx::query!("UPDATE web_tokens SET used_at = $1 WHERE id = $2", now, id).execute(&mut *tx).await?;
+    sql::query!("UPDATE web_tokens SET used_at = $1 WHERE id = $2", now, id).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// All keys.
 pub async fn tokens(tx: &mut Tx) -> Result<Vec<ApiToken>, StoreError> {
-    let all = sqlx::query_as!(ApiToken, "SELECT id, name, role, made_at, used_at FROM web_tokens ORDER BY name");
+    let all = sql::query_as!(ApiToken, "SELECT id, name, role, made_at, used_at FROM web_tokens ORDER BY name");
     Ok(all.fetch_all(&mut *tx).await?)
 }
 
 /// Takes a key back.
 pub async fn remove_token(tx: &mut Tx, name: &str) -> Result<bool, StoreError> {
-    Ok(sqlx::query!("DELETE FROM web_tokens WHERE name = $1", name).execute(&mut *tx).await?.rows_affected() > 0)
+    Ok(sql::query!("DELETE FROM web_tokens WHERE name = $1", name).execute(&mut *tx).await?.rows_affected() > 0)
 }

@@ -1,8 +1,8 @@
 //! What was said on the page: messages that came from it, and chunks that were delivered to it.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::forgetting::FORGOTTEN;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{InboundId, OutboxId, RunId, SessionId};
 
 /// A conversation on the page.
@@ -31,7 +31,7 @@ pub struct ChatQuery<'a> {
 /// The conversations, the newest first. Of one that was deleted only what was said since counts.
 pub async fn chats(tx: &mut Tx, wanted: ChatQuery<'_>) -> Result<Vec<WebChat>, StoreError> {
     let like = wanted.words.map(containing);
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         WebChat,
         r#"SELECT s.id AS "session!: SessionId", s.key, c.title,
              (SELECT i.text FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' AND i.id > coalesce(c.said_upto, 0)
@@ -72,7 +72,7 @@ pub struct ChatPosition {
 
 /// Where the conversation with this key is kept; none: nothing was ever said in it.
 pub async fn place(tx: &mut Tx, key: &str) -> Result<Option<ChatPosition>, StoreError> {
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         ChatPosition,
         r#"SELECT s.id AS "session!: SessionId", coalesce(c.said_upto, 0) AS "said_upto!: i64",
              coalesce(c.answered_upto, 0) AS "answered_upto!: i64"
@@ -84,7 +84,7 @@ pub async fn place(tx: &mut Tx, key: &str) -> Result<Option<ChatPosition>, Store
 
 /// Calls a conversation so; none: by how it began.
 pub async fn rename(tx: &mut Tx, session: SessionId, title: Option<&str>) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO web_chats (session_id, title) VALUES ($1, $2) ON CONFLICT (session_id) DO UPDATE SET title = excluded.title",
         session,
         title
@@ -97,14 +97,14 @@ pub async fn rename(tx: &mut Tx, session: SessionId, title: Option<&str>) -> Res
 /// Shows no more of what was said in a conversation up to now, and takes the words out of what no run has: commands, and what
 /// was answered to them.
 pub async fn close(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE inbound SET text = $1, envelope = NULL WHERE session_id = $2 AND channel = 'web' AND text <> $1",
         FORGOTTEN,
         session
     )
     .execute(&mut *tx)
     .await?;
-    sqlx::query!(
+    sql::query!(
         "UPDATE outbox SET text = $1, markup = NULL, choices = '[]'
          WHERE session_id = $2 AND channel = 'web' AND ended_at IS NOT NULL AND text <> $1",
         FORGOTTEN,
@@ -112,7 +112,7 @@ pub async fn close(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
     )
     .execute(&mut *tx)
     .await?;
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO web_chats (session_id, said_upto, answered_upto) VALUES ($1,
            (SELECT coalesce(max(i.id), 0) FROM inbound i WHERE i.session_id = $1 AND i.channel = 'web'),
            (SELECT coalesce(max(o.id), 0) FROM outbox o WHERE o.session_id = $1 AND o.channel = 'web'))
@@ -155,7 +155,7 @@ pub struct UserMessageRow {
 
 /// What people said in a conversation, the newest first.
 pub async fn said(tx: &mut Tx, session: SessionId, between: IdRange) -> Result<Vec<UserMessageRow>, StoreError> {
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         UserMessageRow,
         r#"SELECT i.id AS "id!: InboundId", i.external_id, u.name, i.text, i.disposition, i.received_at AS at,
              r.id AS "run?: RunId", r.state AS "state?"
@@ -184,7 +184,7 @@ pub struct AttachmentRow {
 
 /// The files that came with messages of a conversation, in order.
 pub async fn attached(tx: &mut Tx, session: SessionId, between: IdRange) -> Result<Vec<AttachmentRow>, StoreError> {
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         AttachmentRow,
         r#"SELECT i.id AS "inbound!: InboundId", f.id AS "id!", f.name, f.mime, f.bytes
            FROM inbound i JOIN files f ON f.inbound_id = i.id
@@ -210,7 +210,7 @@ pub struct SentFileRow {
 
 /// A file that was sent in a conversation of the page, by whomever.
 pub async fn file(tx: &mut Tx, id: i64) -> Result<Option<SentFileRow>, StoreError> {
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         SentFileRow,
         r#"SELECT f.name, f.mime, f.bytes, f.hash FROM files f WHERE f.id = $1 AND (
              EXISTS (SELECT 1 FROM inbound i WHERE i.id = f.inbound_id AND i.channel = 'web')
@@ -246,7 +246,7 @@ pub struct ReplyRow {
 
 /// What Hob said in a conversation, the newest first. What is on its way is there already: the page reads it here.
 pub async fn answered(tx: &mut Tx, session: SessionId, between: IdRange) -> Result<Vec<ReplyRow>, StoreError> {
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         ReplyRow,
         r#"SELECT o.id AS "id!: OutboxId", o.text, o.markup, o.choices, o.created_at AS at,
              o.run_id AS "run?: RunId", q.id AS "replaces?: OutboxId", f.id AS "file?", f.name AS "file_name?",
@@ -278,7 +278,7 @@ pub struct OpenMessage {
 
 /// What is at work or waits its turn in a conversation, in order.
 pub async fn open(tx: &mut Tx, session: SessionId) -> Result<Vec<OpenMessage>, StoreError> {
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         OpenMessage,
         r#"SELECT r.id AS "run!: RunId", r.inbound_id AS "inbound!: InboundId", i.external_id, r.state, i.text
            FROM runs r JOIN inbound i ON i.id = r.inbound_id

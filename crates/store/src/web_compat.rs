@@ -1,7 +1,7 @@
 //! What clients of the OpenAI API said, and what was answered them: read from the same rows as the page's conversations.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{InboundId, OutboxId, RunId, SessionId};
 
 /// So many conversations that began alike are told apart.
@@ -18,7 +18,7 @@ pub struct ApiConversation {
 
 /// The newest conversations whose keys lie between these two.
 pub async fn newest_conversations(tx: &mut Tx, from: &str, to: &str) -> Result<Vec<ApiConversation>, StoreError> {
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         ApiConversation,
         r#"SELECT id AS "session!: SessionId", key FROM sessions WHERE key >= $1 AND key < $2 ORDER BY id DESC LIMIT $3"#,
         from,
@@ -30,7 +30,7 @@ pub async fn newest_conversations(tx: &mut Tx, from: &str, to: &str) -> Result<V
 
 /// What Hob said first in a conversation.
 pub async fn first_words(tx: &mut Tx, session: SessionId) -> Result<Vec<String>, StoreError> {
-    let texts = sqlx::query_scalar!(
+    let texts = sql::query_scalar!(
         "SELECT text FROM outbox WHERE channel = 'web' AND session_id = $1 ORDER BY id LIMIT 5",
         session
     );
@@ -39,7 +39,7 @@ pub async fn first_words(tx: &mut Tx, session: SessionId) -> Result<Vec<String>,
 
 /// What its newest message is called, and when it came in milliseconds.
 pub async fn newest(tx: &mut Tx, session: SessionId) -> Result<Option<(String, i64)>, StoreError> {
-    let newest = sqlx::query!(
+    let newest = sql::query!(
         "SELECT external_id, received_at FROM inbound WHERE channel = 'web' AND session_id = $1 ORDER BY id DESC LIMIT 1",
         session
     );
@@ -62,7 +62,7 @@ pub struct ApiInboundRow {
 
 /// The message of a conversation that its sender called so.
 pub async fn find_inbound(tx: &mut Tx, chat: &str, external_id: &str) -> Result<Option<ApiInboundRow>, StoreError> {
-    let found = sqlx::query_as!(
+    let found = sql::query_as!(
         ApiInboundRow,
         r#"SELECT i.id AS "id!: InboundId", i.session_id AS "session!: SessionId", i.disposition, i.received_at AS at,
              r.id AS "run?: RunId", r.state AS "state?"
@@ -76,7 +76,7 @@ pub async fn find_inbound(tx: &mut Tx, chat: &str, external_id: &str) -> Result<
 
 /// The run that a conversation was at when a message came that became none itself.
 pub async fn at_work(tx: &mut Tx, session: SessionId, at: i64) -> Result<Option<RunId>, StoreError> {
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT coalesce(
              (SELECT min(id) FROM (
                 SELECT id, ended_at FROM runs WHERE session_id = $1 AND state IN ('completed', 'cancelled', 'failed')
@@ -90,7 +90,7 @@ pub async fn at_work(tx: &mut Tx, session: SessionId, at: i64) -> Result<Option<
 
 /// A run's state; `parked` where nobody waits for it any more.
 pub async fn state_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreError> {
-    let state = sqlx::query_scalar!(
+    let state = sql::query_scalar!(
         r#"SELECT CASE WHEN parked_why IS NULL THEN state ELSE 'parked' END AS "state!: String" FROM runs WHERE id = $1"#,
         run
     );
@@ -125,7 +125,7 @@ pub async fn replies_of_run(
     run: RunId,
     from: i64,
 ) -> Result<Vec<ApiReplyRow>, StoreError> {
-    let all = sqlx::query_as!(
+    let all = sql::query_as!(
         ApiReplyRow,
         r#"SELECT o.id AS "id!: OutboxId", o.key AS "key!", o.run_id AS "run: RunId", o.text AS "text!",
              o.takes_draft AS "is_reply!: bool", o.question, o.replaces_key AS replaces, o.file_id AS file, f.name AS "file_name?"
@@ -144,7 +144,7 @@ pub async fn replies_of_run(
 /// What a message was answered with at once, without a run.
 pub async fn direct_reply(tx: &mut Tx, inbound: InboundId) -> Result<Vec<(OutboxId, String)>, StoreError> {
     let (from, to) = (format!("inbound:{inbound}:"), format!("inbound:{inbound};"));
-    let all = sqlx::query!(
+    let all = sql::query!(
         r#"SELECT id AS "id!: OutboxId", text FROM outbox WHERE key >= $1 AND key < $2 ORDER BY id"#,
         from,
         to
@@ -167,7 +167,7 @@ pub struct ApiTokenUsage {
 
 /// What a run has used from a moment on.
 pub async fn used(tx: &mut Tx, run: RunId, from: i64) -> Result<ApiTokenUsage, StoreError> {
-    let used = sqlx::query_as!(
+    let used = sql::query_as!(
         ApiTokenUsage,
         r#"SELECT coalesce(sum(input_tokens), 0) AS "input!: i64", coalesce(sum(output_tokens), 0) AS "output!: i64",
              coalesce(sum(cached_tokens), 0) AS "cached!: i64", coalesce(sum(reasoning_tokens), 0) AS "reasoning!: i64"

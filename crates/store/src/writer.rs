@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt;
-use sqlx::{Executor, SqliteConnection};
+use sqlx::Executor;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::error::StoreError;
+#[cfg(feature = "postgres")]
+use crate::postgres::Server;
 use crate::unit::UnitOfWork;
 use crate::{SchedulingMode, Tx, close};
 use hob_telemetry::metrics::{Counter, Histogram};
@@ -100,8 +102,17 @@ enum WriterCommand {
     Close(oneshot::Sender<()>),
 }
 
+/// Where the writer writes.
+pub(crate) enum WritingEnd {
+    /// The only connection to a file that writes.
+    File(Tx),
+    /// A server, and the connection to it that is used again and again.
+    #[cfg(feature = "postgres")]
+    Server(Server, Option<Tx>),
+}
+
 #[async_trait]
-trait QueuedUnit: Send {
+pub(crate) trait QueuedUnit: Send {
     async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError>;
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
@@ -130,12 +141,12 @@ impl<T: Send, U: UnitOfWork<T>> QueuedUnit for PendingUnit<U, T> {
 
 impl Writer {
     /// Its task ends when it is closed, or when nobody is left to submit.
-    pub(super) fn start(connection: SqliteConnection, pace: SchedulingMode) -> Self {
+    pub(super) fn start(end: WritingEnd, pace: SchedulingMode) -> Self {
         let (queue, orders) = mpsc::channel(QUEUE_MAX);
         let (steps, idle) = mpsc::channel(STEPS_MAX);
         let watch = Arc::<WriterStatus>::default();
         let work = Arc::new(WriterMetrics { statements: Counter::new(), commits: Histogram::quick() });
-        let writer_task = WriterTask { connection, pace, watch: Arc::clone(&watch), done: Arc::clone(&work) };
+        let writer_task = WriterTask { end, pace, watch: Arc::clone(&watch), done: Arc::clone(&work) };
         tasks::spawn("the writer", writer_task.work(orders, idle));
         Self { queue, steps, watch, work }
     }
@@ -188,7 +199,7 @@ impl Writer {
 }
 
 struct WriterTask {
-    connection: SqliteConnection,
+    end: WritingEnd,
     pace: SchedulingMode,
     watch: Arc<WriterStatus>,
     done: Arc<WriterMetrics>,
@@ -221,14 +232,23 @@ impl WriterTask {
             }
             self.group(std::mem::take(&mut jobs)).await;
             if let Some(reply) = closing {
-                self.pace.run(close(self.connection)).await;
+                self.close().await;
                 if reply.send(()).is_err() {
                     tracing::trace!("nobody waits for the database to close");
                 }
                 return;
             }
         }
-        self.pace.run(close(self.connection)).await;
+        self.close().await;
+    }
+
+    async fn close(self) {
+        match self.end {
+            WritingEnd::File(connection) => self.pace.run(close(connection)).await,
+            // Its connections are the server's.
+            #[cfg(feature = "postgres")]
+            WritingEnd::Server(..) => {}
+        }
     }
 
     /// One step of upkeep, which ends in time or has done nothing.
@@ -238,7 +258,9 @@ impl WriterTask {
         let mut alone = vec![job];
         let result = match self.limit(Some(began + within)).await {
             Ok(()) => match manner {
-                StepMode::Transaction => self.transact(&mut alone).await.map_err(TransactionFailure::into_error),
+                StepMode::Transaction => {
+                    self.transact(&mut alone, Some(within)).await.map_err(TransactionFailure::into_error)
+                }
                 StepMode::Bare => self.run_outside_transaction(&mut alone).await,
             },
             Err(error) => Err(error),
@@ -256,7 +278,13 @@ impl WriterTask {
         if matches!(self.pace, SchedulingMode::Lockstep(_)) {
             return Ok(());
         }
-        let mut handle = self.connection.lock_handle().await?;
+        let connection = match &mut self.end {
+            WritingEnd::File(connection) => connection.sqlite()?,
+            // The server keeps to the limit that the transaction tells it.
+            #[cfg(feature = "postgres")]
+            WritingEnd::Server(..) => return Ok(()),
+        };
+        let mut handle = connection.lock_handle().await?;
         match end {
             Some(end) => handle.set_progress_handler(LOOK_EVERY_OPERATIONS, move || Instant::now() < end),
             None => handle.remove_progress_handler(),
@@ -265,7 +293,12 @@ impl WriterTask {
     }
 
     async fn run_outside_transaction(&mut self, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(), StoreError> {
-        let Self { connection, pace, .. } = self;
+        let Self { end, pace, .. } = self;
+        let connection = match end {
+            WritingEnd::File(connection) => connection,
+            #[cfg(feature = "postgres")]
+            WritingEnd::Server(..) => return Err(StoreError::Database("a server looks after itself".to_owned())),
+        };
         if let SchedulingMode::Lockstep(boundary) = pace {
             boundary.before_commit().await;
         }
@@ -289,7 +322,7 @@ impl WriterTask {
             return;
         }
         self.watch.groups.fetch_add(1, Ordering::Relaxed);
-        match self.transact(&mut jobs).await {
+        match self.transact(&mut jobs, None).await {
             Ok(()) => settle(jobs, &Ok(())),
             Err(TransactionFailure::QueuedUnit(error)) if jobs.len() > 1 => {
                 tracing::debug!(%error, jobs = jobs.len(), "a group failed: each unit of work is tried alone");
@@ -308,18 +341,26 @@ impl WriterTask {
     async fn each_alone(&mut self, jobs: Vec<Box<dyn QueuedUnit>>) {
         for job in jobs {
             let mut alone = vec![job];
-            let result = self.transact(&mut alone).await.map_err(TransactionFailure::into_error);
+            let result = self.transact(&mut alone, None).await.map_err(TransactionFailure::into_error);
             settle(alone, &result);
         }
     }
 
-    async fn transact(&mut self, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(), TransactionFailure> {
+    async fn transact(
+        &mut self,
+        jobs: &mut [Box<dyn QueuedUnit>],
+        within: Option<Duration>,
+    ) -> Result<(), TransactionFailure> {
         let boundary = match &self.pace {
             SchedulingMode::Threaded => None,
             SchedulingMode::Lockstep(boundary) => Some(boundary),
         };
         let begun = Instant::now();
-        let result = transaction(&mut self.connection, jobs, boundary).await;
+        let result = match &mut self.end {
+            WritingEnd::File(connection) => transaction(connection, jobs, boundary).await,
+            #[cfg(feature = "postgres")]
+            WritingEnd::Server(server, held) => server.transact(held, jobs, within).await,
+        };
         if let Err(TransactionFailure::QueuedUnit(StoreError::Full) | TransactionFailure::Group(StoreError::Full)) =
             &result
         {
@@ -334,7 +375,7 @@ impl WriterTask {
 }
 
 /// Why a transaction failed.
-enum TransactionFailure {
+pub(crate) enum TransactionFailure {
     /// One of its jobs did: the others may fare better alone.
     QueuedUnit(StoreError),
     /// The code of one did.
@@ -359,7 +400,7 @@ fn settle(jobs: Vec<Box<dyn QueuedUnit>>, result: &Result<(), StoreError>) {
 
 /// In lockstep, the thread stands still while SQLite works: only at the boundaries may the world change, or end.
 async fn transaction(
-    connection: &mut SqliteConnection,
+    connection: &mut Tx,
     jobs: &mut [Box<dyn QueuedUnit>],
     boundary: Option<&Arc<dyn Boundary>>,
 ) -> Result<(), TransactionFailure> {
@@ -390,20 +431,24 @@ async fn transaction(
     result
 }
 
-async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(), TransactionFailure> {
+async fn fill(connection: &mut Tx, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(), TransactionFailure> {
     connection.execute("BEGIN IMMEDIATE").await.map_err(|error| TransactionFailure::Group(error.into()))?;
     for (at, job) in jobs.iter_mut().enumerate() {
-        // A panic that ended this task would end every other write with it.
-        match AssertUnwindSafe(job.attempt(connection)).catch_unwind().await {
-            Ok(done) => done.map_err(TransactionFailure::QueuedUnit)?,
-            Err(panic) => return Err(TransactionFailure::Panic { at, error: StoreError::from_panic(&*panic) }),
-        }
+        attempt(at, job, connection).await?;
     }
     Ok(())
 }
 
+/// One of the jobs. A panic that ended this task would end every other write with it.
+pub(crate) async fn attempt(at: usize, job: &mut Box<dyn QueuedUnit>, tx: &mut Tx) -> Result<(), TransactionFailure> {
+    match AssertUnwindSafe(job.attempt(tx)).catch_unwind().await {
+        Ok(done) => done.map_err(TransactionFailure::QueuedUnit),
+        Err(panic) => Err(TransactionFailure::Panic { at, error: StoreError::from_panic(&*panic) }),
+    }
+}
+
 /// After a failure there may or may not be a transaction left: SQLite ends it itself on some errors.
-async fn roll_back(connection: &mut SqliteConnection, lockstep: bool) {
+async fn roll_back(connection: &mut Tx, lockstep: bool) {
     let undo = connection.execute("ROLLBACK");
     let undone = if lockstep { futures::executor::block_on(undo) } else { undo.await };
     match undone {

@@ -245,7 +245,7 @@ async fn an_old_file_is_brought_into_shape() {
     sqlx::raw_sql("BEGIN; SELECT count(*) FROM blobs;").execute(&mut raw).await.unwrap();
     Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
     assert_eq!(form(&path), (4_096, 0), "somebody reads it");
-    sqlx::Connection::close(raw).await.unwrap();
+    raw.close().await.unwrap();
     let store = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
     let text = "INSERT INTO blobs (hash, text) VALUES ('a', 'b')";
     store.write(async move |tx| run(tx, text).await).await.unwrap();
@@ -307,7 +307,7 @@ async fn n12_the_log_is_folded_and_cut() {
     let cut = bench.store.step(log::truncate, StepMode::Bare, STEP_MAX).await.unwrap();
     assert!(!cut.output && cut.held < Duration::from_secs(2), "it does not wait for a reader: {:?}", cut.held);
     sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
-    sqlx::Connection::close(reader).await.unwrap();
+    reader.close().await.unwrap();
     assert!(bench.store.checkpoint_wal().await.unwrap().is_whole());
     assert!(bench.store.step(log::truncate, StepMode::Bare, STEP_MAX).await.unwrap().output);
     assert_eq!(std::fs::metadata(&log).unwrap().len(), 0);

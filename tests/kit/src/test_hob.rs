@@ -7,7 +7,7 @@ use std::time::Duration;
 use hob_store::Store;
 use rustix::process::Signal;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Connection as _, FromRow, SqlSafeStr};
+use sqlx::{FromRow, SqlSafeStr};
 use tempfile::TempDir;
 use tokio::process::Command;
 use toml::{Table, Value};

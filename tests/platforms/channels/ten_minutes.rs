@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use hob_core::domain::inbound::ChannelKind;
 use hob_store::Store;
-use sqlx::Connection;
 use tokio::time::Instant;
 
 use crate::channels::platform::{Platform, VisibleMessage};

@@ -18,7 +18,6 @@ use hob_core::domain::ids::{SessionId, UserId};
 use hob_model::tokens;
 use hob_store::Store;
 use hob_store::recall::SpeakerTurn;
-use sqlx::Connection;
 
 const DATA: &str = include_str!("../../../../tests/recall/household.json");
 

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use sqlx::SqliteConnection;
 
 use super::*;
 use hob_core::domain::ids::{CallId, MessageId, SessionId, UserId};
@@ -18,7 +17,7 @@ use hob_model::error::ErrorClass;
 use hob_model::message::{ToolCall, Usage};
 use hob_model::provider::{Provider, Request, Sink};
 use hob_store::memories::{self, NewMemory};
-use hob_store::{SchedulingMode, Store};
+use hob_store::{SchedulingMode, Store, Tx};
 
 const MODEL: &str = "openai/gpt-5-mini";
 const HOUR: i64 = 3_600_000;
@@ -82,7 +81,7 @@ impl Clock for ManualClock {
 
 struct Harness {
     home: tempfile::TempDir,
-    raw: SqliteConnection,
+    raw: Tx,
     model: Arc<ScriptedModel>,
     watch: Arc<ManualClock>,
     extractor: Extractor,

@@ -3,15 +3,14 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use sqlx::SqliteConnection;
 
 use super::*;
-use hob_store::{SchedulingMode, Store};
+use hob_store::{SchedulingMode, Store, Tx};
 
 struct Harness {
     _home: tempfile::TempDir,
     store: Store,
-    raw: SqliteConnection,
+    raw: Tx,
 }
 
 impl Harness {

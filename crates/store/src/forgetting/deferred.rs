@@ -1,15 +1,15 @@
 //! What is to be forgotten of runs that are not over yet.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::forgetting::Part;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{MessageId, RunId};
 
 /// Notes what is to go from a run's record when it is over.
 pub async fn add(tx: &mut Tx, run: RunId, part: Part, message: Option<MessageId>) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "INSERT INTO forgettings (run_id, part, message_id) VALUES ($1, $2, $3)
-         ON CONFLICT (run_id, part) DO UPDATE SET message_id = min(message_id, excluded.message_id)",
+         ON CONFLICT (run_id, part) DO UPDATE SET message_id = min(forgettings.message_id, excluded.message_id)",
         run,
         part,
         message
@@ -31,7 +31,7 @@ pub struct DeferredForget {
 
 /// What was put off: of one run, or of all.
 pub async fn list(tx: &mut Tx, run: Option<RunId>) -> Result<Vec<DeferredForget>, StoreError> {
-    let rows = sqlx::query_as!(
+    let rows = sql::query_as!(
         DeferredForget,
         r#"SELECT id, run_id AS "run!: RunId", part AS "part!: Part", message_id AS "message: MessageId"
            FROM forgettings
@@ -44,6 +44,6 @@ pub async fn list(tx: &mut Tx, run: Option<RunId>) -> Result<Vec<DeferredForget>
 }
 
 pub async fn done(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM forgettings WHERE id = $1", id).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM forgettings WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The messages of a history out of which words are taken.
 
-use crate::Tx;
 use crate::error::StoreError;
 use crate::forgetting::MessageLocation;
+use crate::{Tx, sql};
 use hob_core::domain::ids::{MessageId, RunId};
 
 /// A message of a run that is to be rewritten.
@@ -15,7 +15,7 @@ pub struct RewritableMessage {
 
 pub async fn message(tx: &mut Tx, id: MessageId) -> Result<Option<RewritableMessage>, StoreError> {
     let message =
-        sqlx::query_as!(RewritableMessage, r#"SELECT id AS "id!: MessageId", body FROM messages WHERE id = $1"#, id)
+        sql::query_as!(RewritableMessage, r#"SELECT id AS "id!: MessageId", body FROM messages WHERE id = $1"#, id)
             .fetch_optional(&mut *tx)
             .await?;
     Ok(message)
@@ -23,7 +23,7 @@ pub async fn message(tx: &mut Tx, id: MessageId) -> Result<Option<RewritableMess
 
 /// What Hob and its tools said in a run, from this place of the conversation on.
 pub async fn replies(tx: &mut Tx, said: &MessageLocation) -> Result<Vec<RewritableMessage>, StoreError> {
-    let replies = sqlx::query_as!(
+    let replies = sql::query_as!(
         RewritableMessage,
         r#"SELECT id AS "id!: MessageId", body FROM messages
            WHERE session_id = $1 AND ordinal > $2 AND run_id = $3 AND role <> 'user'
@@ -42,7 +42,7 @@ pub async fn replies(tx: &mut Tx, said: &MessageLocation) -> Result<Vec<Rewritab
 
 /// All that a run has put into a history.
 pub async fn history_of(tx: &mut Tx, run: RunId) -> Result<Vec<RewritableMessage>, StoreError> {
-    let kept = sqlx::query_as!(
+    let kept = sql::query_as!(
         RewritableMessage,
         r#"SELECT m.id AS "id!: MessageId", m.body FROM runs r CROSS JOIN messages m ON m.session_id = r.session_id
            WHERE r.id = $1 AND m.run_id = $1"#,
@@ -55,7 +55,7 @@ pub async fn history_of(tx: &mut Tx, run: RunId) -> Result<Vec<RewritableMessage
 
 /// Puts other words into a message; its place and its role stay. What Hob answered with it nobody finds any more.
 pub async fn rewrite(tx: &mut Tx, message: &RewritableMessage, text: &str, tokens: i64) -> Result<(), StoreError> {
-    sqlx::query!(
+    sql::query!(
         "UPDATE messages SET body = $1, text = $2, tokens = $3, scope = NULL WHERE id = $4",
         message.body,
         text,

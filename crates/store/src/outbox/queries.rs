@@ -5,14 +5,14 @@ use std::fmt::Display;
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{OutboxId, RunId, SessionId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{Choice, Destination};
 
 /// The sessions with open chunks.
 pub async fn list_open_sessions(tx: &mut Tx) -> Result<Vec<(SessionId, String)>, StoreError> {
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         r#"SELECT DISTINCT session_id AS "session!: SessionId", channel FROM outbox
            WHERE state IN ('pending', 'sending', 'unknown')"#
     )
@@ -33,12 +33,13 @@ pub struct StateCount {
 /// Counts what is not delivered: open chunks, and those given up since `since`.
 pub async fn count(tx: &mut Tx, since: Timestamp) -> Result<Vec<StateCount>, StoreError> {
     let since = millis(since);
-    let counts = sqlx::query_as!(
+    let counts = sql::query_as!(
         StateCount,
         r#"SELECT state AS "state!", count(*) AS "count!: i64", min(created_at) AS "oldest!: i64" FROM (
              SELECT state, created_at FROM outbox WHERE state IN ('pending', 'sending', 'unknown')
              UNION ALL
-             SELECT iif(EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = outbox.id AND h.state = 'held'), 'held', state),
+             SELECT CASE WHEN EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = outbox.id AND h.state = 'held')
+                    THEN 'held' ELSE state END,
                     created_at
              FROM outbox WHERE state IN ('failed', 'abandoned') AND ended_at >= $1)
            GROUP BY 1 ORDER BY 1"#,
@@ -64,7 +65,7 @@ pub struct QuestionChunk {
 
 /// The chunks in which a run put its questions, wherever; of one question, or of all (`None`).
 pub async fn questions(tx: &mut Tx, run: RunId, number: Option<u32>) -> Result<Vec<QuestionChunk>, StoreError> {
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         r#"SELECT id AS "id!: OutboxId", key, session_id AS "session_id!: SessionId", channel, account, chat, thread, reply_to,
                   text, choices
            FROM outbox q WHERE run_id = $1 AND question IS NOT NULL AND ($2 IS NULL OR question = $2)
@@ -96,7 +97,7 @@ pub struct OpenChunkCount {
 
 /// How much is not delivered yet.
 pub async fn open(tx: &mut Tx) -> Result<OpenChunkCount, StoreError> {
-    let open = sqlx::query_as!(
+    let open = sql::query_as!(
         OpenChunkCount,
         r#"SELECT count(*) AS "count!: i64", min(created_at) AS "oldest: i64" FROM outbox
            WHERE state IN ('pending', 'sending', 'unknown')"#
@@ -108,7 +109,7 @@ pub async fn open(tx: &mut Tx) -> Result<OpenChunkCount, StoreError> {
 
 /// Has the session anything open to be said?
 pub async fn is_open(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
-    let open = sqlx::query_scalar!(
+    let open = sql::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown'))
            AS "open!: bool""#,
         session

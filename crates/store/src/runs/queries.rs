@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::{RunId, SessionId};
 
 /// A session with something to do.
@@ -16,7 +16,7 @@ pub struct DueLane {
 /// The sessions in which a run could be claimed now; with `owner`, also those that it counts as driving.
 pub async fn list_due(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<Vec<DueLane>, StoreError> {
     let now = millis(now);
-    let due = sqlx::query_as!(
+    let due = sql::query_as!(
         DueLane,
         r#"SELECT DISTINCT r.session_id AS "session!: SessionId", s.channel
            FROM runs r JOIN sessions s ON s.id = r.session_id
@@ -46,7 +46,7 @@ pub struct StateCount {
 
 /// Counts the open runs by state.
 pub async fn count_open(tx: &mut Tx) -> Result<Vec<StateCount>, StoreError> {
-    let counts = sqlx::query_as!(
+    let counts = sql::query_as!(
         StateCount,
         r#"SELECT CASE WHEN parked_why IS NULL THEN state ELSE 'parked' END AS "state!: String", count(*) AS "count!: i64"
            FROM runs WHERE state IN ('queued', 'running', 'waiting') GROUP BY 1 ORDER BY 1"#
@@ -67,7 +67,7 @@ pub struct QueueSummary {
 
 /// Looks at what waits in all lanes.
 pub async fn queue(tx: &mut Tx) -> Result<QueueSummary, StoreError> {
-    let queue = sqlx::query_as!(
+    let queue = sql::query_as!(
         QueueSummary,
         r#"SELECT count(*) AS "count!: i64", min(created_at) AS "oldest: i64" FROM runs INDEXED BY runs_queue
            WHERE state = 'queued' AND parked_why IS NULL"#
@@ -90,7 +90,7 @@ pub struct RunRow {
 }
 
 pub async fn lookup(tx: &mut Tx, id: RunId) -> Result<Option<RunRow>, StoreError> {
-    let run = sqlx::query_as!(
+    let run = sql::query_as!(
         RunRow,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.key, r.state, r.created_at
            FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.id = $1"#,
@@ -112,7 +112,7 @@ pub struct RecentActivity {
 
 /// How a session's last runs went.
 pub async fn recent(tx: &mut Tx, session: SessionId) -> Result<RecentActivity, StoreError> {
-    let rows = sqlx::query!(
+    let rows = sql::query!(
         r#"SELECT r.state, (SELECT count(*) FROM tool_calls t WHERE t.run_id = r.id) AS "calls!: i64"
            FROM runs r WHERE r.session_id = $1 AND r.state IN ('completed', 'cancelled', 'failed')
            ORDER BY r.id DESC LIMIT 3"#,
@@ -128,7 +128,7 @@ pub async fn recent(tx: &mut Tx, session: SessionId) -> Result<RecentActivity, S
 
 /// The run of a session that was the last to end, if it failed.
 pub async fn failed_last(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
-    let last = sqlx::query!(
+    let last = sql::query!(
         r#"SELECT id AS "id!: RunId", state FROM runs
            WHERE session_id = $1 AND state IN ('completed', 'cancelled', 'failed') ORDER BY id DESC LIMIT 1"#,
         session
@@ -140,7 +140,7 @@ pub async fn failed_last(tx: &mut Tx, session: SessionId) -> Result<Option<RunId
 
 /// Do these two runs belong to the same conversation and the same person?
 pub async fn are_same_conversation_and_user(tx: &mut Tx, one: RunId, other: RunId) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT a.id AS "id!: RunId" FROM runs a
            JOIN runs b ON b.session_id = a.session_id AND b.user_id = a.user_id WHERE a.id = $1 AND b.id = $2"#,
         one,

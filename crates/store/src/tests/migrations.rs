@@ -24,7 +24,7 @@ async fn of_schema(folder: &Path, schema: i64) -> PathBuf {
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations")).unwrap() {
         let from = entry.unwrap().path();
         let name = from.file_name().unwrap().to_str().unwrap().to_owned();
-        if name.split('_').next().unwrap().parse::<i64>().unwrap() <= schema {
+        if name.split('_').next().unwrap().parse::<i64>().is_ok_and(|version| version <= schema) {
             std::fs::copy(&from, migrations.join(name)).unwrap();
         }
     }

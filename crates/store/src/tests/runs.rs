@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::store;
+use super::{on_both_engines, sql};
 use crate::error::StoreError;
 use crate::runs::{self, Lease};
 use crate::{Store, Tx, parked};
@@ -21,7 +21,7 @@ async fn driven(tx: &mut Tx) -> Result<(), StoreError> {
         "INSERT INTO runs (id, session_id, inbound_id, user_id, state, lease_owner, lease_until, created_at)
          VALUES (1, 1, 1, 1, 'running', 'me', 2000000, 0)",
     ] {
-        sqlx::query(row).execute(&mut *tx).await?;
+        sql(tx, row).await?;
     }
     Ok(())
 }
@@ -31,21 +31,13 @@ async fn look_and_claim(tx: &mut Tx, owner: &'static str) -> Result<(Vec<Session
     let now = Timestamp::UNIX_EPOCH + std::time::Duration::from_millis(NOW.unsigned_abs());
     let due = runs::queries::list_due(tx, owner, now).await?.into_iter().map(|due| due.session).collect();
     let lease = Lease { owner: owner.to_owned(), now, until: now + std::time::Duration::from_secs(90) };
-    let session = sqlx::query_scalar("SELECT id FROM sessions").fetch_one(&mut *tx).await?;
+    let session = SessionId(1);
     Ok((due, runs::claim(tx, session, &lease).await?.map(|claimed| claimed.id)))
 }
 
 async fn ask(store: &Store, owner: &'static str) -> (usize, bool) {
     let (due, claimed) = store.write(async move |tx| look_and_claim(tx, owner).await).await.unwrap();
     (due.len(), claimed.is_some())
-}
-
-#[tokio::test]
-async fn b9_a_run_that_could_not_be_given_back_is_claimed_by_its_owner_again() {
-    let (_dir, store) = store().await;
-    store.write(driven).await.unwrap();
-    assert_eq!(ask(&store, "another").await, (0, false));
-    assert_eq!(ask(&store, ME).await, (1, true));
 }
 
 /// Puts the run aside, or gives it back.
@@ -64,23 +56,11 @@ async fn list(tx: &mut Tx) -> Result<(usize, i64, Vec<String>), StoreError> {
     Ok((parked::list(tx, Some(SessionId(1))).await?.len(), runs::queries::queue(tx).await?.count, open))
 }
 
-#[tokio::test]
-async fn b11_what_is_put_aside_is_claimed_by_nobody_until_it_is_taken_up() {
-    let (_dir, store) = store().await;
-    store.write(driven).await.unwrap();
-    store.write(async move |tx| aside(tx, true).await).await.unwrap();
-    assert_eq!(ask(&store, ME).await, (0, false), "its lane is free for others");
-    assert_eq!(store.read(list).await.unwrap(), (1, 0, vec!["1 parked".to_owned()]));
-    store.write(async move |tx| aside(tx, false).await).await.unwrap();
-    assert_eq!(store.read(list).await.unwrap().0, 0);
-    assert_eq!(ask(&store, "another").await, (1, true));
-}
-
 /// A question whose time has come; gives the runs that are told so.
 async fn comes_due(tx: &mut Tx) -> Result<usize, StoreError> {
     let waits =
         "UPDATE runs SET state = 'waiting', waits_until = 5, lease_owner = NULL, lease_until = NULL WHERE id = 1";
-    sqlx::query(waits).execute(&mut *tx).await?;
+    sql(tx, waits).await?;
     let now = Timestamp::from_millisecond(10).unwrap();
     let told = crate::open_runs::take_expired(tx, now).await?.len();
     parked::put_aside(tx, RunId(1), "it cannot be read").await?;
@@ -88,9 +68,28 @@ async fn comes_due(tx: &mut Tx) -> Result<usize, StoreError> {
     Ok(told + crate::open_runs::take_expired(tx, now).await?.len())
 }
 
-#[tokio::test]
-async fn b11_a_question_whose_time_came_while_its_run_was_put_aside_comes_up_again() {
-    let (_dir, store) = store().await;
-    store.write(driven).await.unwrap();
-    assert_eq!(store.write(comes_due).await.unwrap(), 2);
+on_both_engines! {
+    #[tokio::test]
+    async fn b9_a_run_that_could_not_be_given_back_is_claimed_by_its_owner_again(store: Store) {
+        store.write(driven).await.unwrap();
+        assert_eq!(ask(&store, "another").await, (0, false));
+        assert_eq!(ask(&store, ME).await, (1, true));
+    }
+
+    #[tokio::test]
+    async fn b11_what_is_put_aside_is_claimed_by_nobody_until_it_is_taken_up(store: Store) {
+        store.write(driven).await.unwrap();
+        store.write(async move |tx| aside(tx, true).await).await.unwrap();
+        assert_eq!(ask(&store, ME).await, (0, false), "its lane is free for others");
+        assert_eq!(store.read(list).await.unwrap(), (1, 0, vec!["1 parked".to_owned()]));
+        store.write(async move |tx| aside(tx, false).await).await.unwrap();
+        assert_eq!(store.read(list).await.unwrap().0, 0);
+        assert_eq!(ask(&store, "another").await, (1, true));
+    }
+
+    #[tokio::test]
+    async fn b11_a_question_whose_time_came_while_its_run_was_put_aside_comes_up_again(store: Store) {
+        store.write(driven).await.unwrap();
+        assert_eq!(store.write(comes_due).await.unwrap(), 2);
+    }
 }

@@ -11,7 +11,7 @@ async fn of_schema(path: &Path, schema: i64) {
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if name.split('_').next().unwrap().parse::<i64>().unwrap() <= schema {
+        if name.split('_').next().unwrap().parse::<i64>().is_ok_and(|version| version <= schema) {
             std::fs::copy(&path, migrations.path().join(name)).unwrap();
         }
     }

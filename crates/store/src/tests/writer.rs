@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::future::join_all;
 use sqlx::Executor;
 
-use super::{FILE, store};
+use super::{FILE, on_both_engines, sql, store};
 use crate::error::StoreError;
 use crate::{Store, Tx};
 
 /// Adds a user of this name.
 async fn add(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO users (name, role, created_at) VALUES ($1, 'user', 0)").bind(name).execute(tx).await?;
+    sql(tx, &format!("INSERT INTO users (name, role, created_at) VALUES ('{name}', 'user', 0)")).await?;
     match name {
         "fails" => Err(StoreError::LeaseLost),
         "panics" => panic!("{}", "no ".repeat(200)),
@@ -20,7 +20,7 @@ async fn add(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
 }
 
 async fn names(tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-    Ok(sqlx::query_scalar("SELECT name FROM users ORDER BY id").fetch_all(&mut *tx).await?)
+    sql(tx, "SELECT name FROM users ORDER BY id").await
 }
 
 /// Writes all in one group: on one thread the writer does not begin before all of them wait.
@@ -33,42 +33,10 @@ async fn together(store: &Store, names: &[&'static str]) -> Vec<Result<(), Strin
     written.into_iter().map(|result| result.map_err(|error| error.to_string())).collect()
 }
 
-#[tokio::test]
-async fn nobody_pays_for_anothers_error() {
-    let (_dir, store) = store().await;
-    let written = together(&store, &["anna", "fails", "ben"]).await;
-    assert_eq!(written, [Ok(()), Err(StoreError::LeaseLost.to_string()), Ok(())]);
-    assert_eq!(store.read(names).await.unwrap(), ["anna", "ben"]);
-}
-
-#[tokio::test]
-async fn a_panic_ends_one_write_and_not_the_writer() {
-    let (_dir, store) = store().await;
-    let written = together(&store, &["anna", "panics", "ben", "fails", "cleo"]).await;
-    let panicked = StoreError::Panicked("no ".repeat(67).chars().take(200).collect());
-    assert!(!panicked.is_passing());
-    let lost = StoreError::LeaseLost.to_string();
-    assert_eq!(written, [Ok(()), Err(panicked.to_string()), Ok(()), Err(lost), Ok(())]);
-    assert_eq!(store.read(names).await.unwrap(), ["anna", "ben", "cleo"]);
-    assert_eq!(together(&store, &["panics"]).await, [Err(panicked.to_string())]);
-    store.write(async |tx| add(tx, "dora").await).await.unwrap();
-    assert_eq!(store.read(names).await.unwrap(), ["anna", "ben", "cleo", "dora"]);
-}
-
 /// Panics in the middle of reading.
 async fn broken(tx: &mut Tx) -> Result<(), StoreError> {
     names(tx).await?;
     panic!("broken")
-}
-
-#[tokio::test]
-async fn panics_leave_readers_behind_that_read() {
-    let (_dir, store) = store().await;
-    for _ in 0..20 {
-        let read = store.read(broken).await;
-        assert!(matches!(&read, Err(StoreError::Panicked(why)) if why == "broken"), "{read:?}");
-    }
-    assert!(store.read(names).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -91,4 +59,35 @@ async fn a_lock_is_waited_for_once_by_the_whole_group() {
     other.execute("ROLLBACK").await.unwrap();
     store.write(async |tx| add(tx, "ben").await).await.unwrap();
     assert_eq!(store.read(names).await.unwrap(), ["ben"]);
+}
+
+on_both_engines! {
+    #[tokio::test]
+    async fn nobody_pays_for_anothers_error(store: Store) {
+        let written = together(&store, &["anna", "fails", "ben"]).await;
+        assert_eq!(written, [Ok(()), Err(StoreError::LeaseLost.to_string()), Ok(())]);
+        assert_eq!(store.read(names).await.unwrap(), ["anna", "ben"]);
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_one_write_and_not_the_writer(store: Store) {
+        let written = together(&store, &["anna", "panics", "ben", "fails", "cleo"]).await;
+        let panicked = StoreError::Panicked("no ".repeat(67).chars().take(200).collect());
+        assert!(!panicked.is_passing());
+        let lost = StoreError::LeaseLost.to_string();
+        assert_eq!(written, [Ok(()), Err(panicked.to_string()), Ok(()), Err(lost), Ok(())]);
+        assert_eq!(store.read(names).await.unwrap(), ["anna", "ben", "cleo"]);
+        assert_eq!(together(&store, &["panics"]).await, [Err(panicked.to_string())]);
+        store.write(async |tx| add(tx, "dora").await).await.unwrap();
+        assert_eq!(store.read(names).await.unwrap(), ["anna", "ben", "cleo", "dora"]);
+    }
+
+    #[tokio::test]
+    async fn panics_leave_readers_behind_that_read(store: Store) {
+        for _ in 0..20 {
+            let read = store.read(broken).await;
+            assert!(matches!(&read, Err(StoreError::Panicked(why)) if why == "broken"), "{read:?}");
+        }
+        assert!(store.read(names).await.unwrap().is_empty());
+    }
 }

@@ -1,7 +1,7 @@
 //! Large texts that no journal refers to any more.
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 
 /// Some texts, in the order of their hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub struct BlobPage {
 
 /// The next texts after this one, and which of them nothing refers to.
 pub async fn look_through(tx: &mut Tx, after: &str, limit: i64) -> Result<BlobPage, StoreError> {
-    let hashes = sqlx::query_scalar!("SELECT hash FROM blobs WHERE hash > $1 ORDER BY hash LIMIT $2", after, limit)
+    let hashes = sql::query_scalar!("SELECT hash FROM blobs WHERE hash > $1 ORDER BY hash LIMIT $2", after, limit)
         .fetch_all(&mut *tx)
         .await?;
     let list = encode(&hashes)?;
-    let loose = sqlx::query_scalar!(
+    let loose = sql::query_scalar!(
         r#"SELECT CAST(j.value AS TEXT) AS "hash!: String" FROM json_each($1) j WHERE NOT EXISTS (
              SELECT 1 FROM run_events
              WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tail' END = j.value
@@ -40,7 +40,7 @@ pub async fn look_through(tx: &mut Tx, after: &str, limit: i64) -> Result<BlobPa
 pub async fn drop_loose(tx: &mut Tx, hashes: &[String]) -> Result<u64, StoreError> {
     let list = encode(hashes)?;
     // The plus: a comparison as text could not go by the indexes, whose values have no type.
-    let gone = sqlx::query!(
+    let gone = sql::query!(
         "DELETE FROM blobs WHERE hash IN (SELECT value FROM json_each($1)) AND NOT EXISTS (
            SELECT 1 FROM run_events
            WHERE kind = 'run.begun' AND CASE WHEN json_valid(body) THEN body ->> '$.body.context.tail' END = +blobs.hash

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 use hob_core::domain::ids::RunId;
 
 /// What stands where a message's words were; the history has them.
@@ -27,7 +27,7 @@ pub async fn drop_journals(
     let (mut gone, now) = (DroppedJournals::default(), millis(now));
     for run in runs.iter().copied() {
         // First the mark: a journal of which a part is gone is taken for none.
-        let marked = sqlx::query!(
+        let marked = sql::query!(
             "UPDATE runs SET let_go_at = coalesce(let_go_at, $1), state_hash = NULL
              WHERE id = $2 AND ended_at IS NOT NULL",
             now,
@@ -51,12 +51,12 @@ pub async fn drop_journals(
 
 async fn has_events(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let found =
-        sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM run_events WHERE run_id = $1) AS "there!: bool""#, run);
+        sql::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM run_events WHERE run_id = $1) AS "there!: bool""#, run);
     Ok(found.fetch_one(&mut *tx).await?)
 }
 
 async fn events(tx: &mut Tx, run: RunId, most: i64) -> Result<i64, StoreError> {
-    let gone = sqlx::query!(
+    let gone = sql::query!(
         "DELETE FROM run_events WHERE run_id = $1 AND seq IN (
            SELECT seq FROM run_events WHERE run_id = $1 ORDER BY seq DESC LIMIT $2)",
         run,
@@ -69,13 +69,13 @@ async fn events(tx: &mut Tx, run: RunId, most: i64) -> Result<i64, StoreError> {
 
 /// What lies beside the journal.
 async fn drop_attachments(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
-    sqlx::query!("DELETE FROM tool_calls WHERE run_id = $1", run).execute(&mut *tx).await?;
-    sqlx::query!("DELETE FROM calendar_calls WHERE run_id = $1", run).execute(&mut *tx).await?;
-    sqlx::query!("DELETE FROM undos WHERE run_id = $1", run).execute(&mut *tx).await?;
-    sqlx::query!("DELETE FROM recalled WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM tool_calls WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM calendar_calls WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM undos WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sql::query!("DELETE FROM recalled WHERE run_id = $1", run).execute(&mut *tx).await?;
     // Only the journal said which messages joined the run: once it is gone, nobody could take the words out of those rows.
-    sqlx::query!("UPDATE inbound SET text = $1 WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)", LET_GO, run)
+    sql::query!("UPDATE inbound SET text = $1 WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)", LET_GO, run)
         .execute(&mut *tx)
         .await?;
     Ok(())
@@ -83,6 +83,6 @@ async fn drop_attachments(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 
 /// Whether a run's journal was let go.
 pub async fn is_dropped(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar!(r#"SELECT let_go_at IS NOT NULL AS "gone!: bool" FROM runs WHERE id = $1"#, run);
+    let found = sql::query_scalar!(r#"SELECT let_go_at IS NOT NULL AS "gone!: bool" FROM runs WHERE id = $1"#, run);
     Ok(found.fetch_optional(&mut *tx).await?.unwrap_or(false))
 }

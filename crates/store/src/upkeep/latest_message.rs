@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::Tx;
 use crate::error::StoreError;
+use crate::{Tx, sql};
 
 /// When the newest message came; none: there is none.
 pub async fn message_at(tx: &mut Tx) -> Result<Option<Timestamp>, StoreError> {
-    let received = sqlx::query_scalar!("SELECT received_at FROM inbound WHERE id > 0 ORDER BY id DESC LIMIT 1")
+    let received = sql::query_scalar!("SELECT received_at FROM inbound WHERE id > 0 ORDER BY id DESC LIMIT 1")
         .fetch_optional(tx)
         .await?;
     Ok(received.and_then(|received| Timestamp::from_millisecond(received).ok()))

@@ -36,7 +36,7 @@ async fn checkpoint(connection: &mut SqliteConnection, how: &'static str) -> Res
 pub async fn truncate(tx: &mut Tx) -> Result<bool, StoreError> {
     // A reader is not waited for: those who commit would wait as well.
     sqlx::raw_sql("PRAGMA busy_timeout = 0").execute(&mut *tx).await?;
-    let cut = checkpoint(tx, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+    let cut = checkpoint(tx.sqlite()?, "PRAGMA wal_checkpoint(TRUNCATE)").await;
     let patient = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
     sqlx::raw_sql(sqlx::AssertSqlSafe(patient)).execute(&mut *tx).await?;
     Ok(cut? == CheckpointOutcome::default())

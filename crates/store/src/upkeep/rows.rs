@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, millis};
+use crate::{Tx, millis, sql};
 
 /// What can be old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,28 +43,28 @@ pub async fn bounds(tx: &mut Tx, kind: OldRowKind) -> Result<Option<(i64, i64)>,
     // Each of them alone is a step in an index; both in one query would be a walk through the table.
     let (min, max) = match kind {
         OldRowKind::Outbox => (
-            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
-            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
         ),
         OldRowKind::Claims => (
-            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
-            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
         ),
         OldRowKind::Signals => (
-            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
-            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
         ),
         OldRowKind::MemoryCalls => (
-            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
-            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
         ),
         OldRowKind::ModelCalls => (
-            sqlx::query_scalar!(r#"SELECT min(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
-            sqlx::query_scalar!(r#"SELECT max(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT min(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT max(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
         ),
         OldRowKind::Journals => (
-            sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
-            sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
+            sql::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
         ),
     };
     Ok(min.zip(max))
@@ -80,7 +80,7 @@ pub async fn find_old(
     let ((after, through), before) = (window, millis(before));
     let found = match kind {
         OldRowKind::Outbox => {
-            sqlx::query_scalar!(
+            sql::query_scalar!(
                 r#"SELECT o.id AS "id!: i64" FROM outbox o
                    WHERE o.id > $1 AND o.id <= $2 AND o.ended_at < $3 AND o.id < (SELECT max(id) FROM outbox)
                      AND NOT EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = o.id AND h.state = 'held')
@@ -94,7 +94,7 @@ pub async fn find_old(
             .await?
         }
         OldRowKind::Claims => {
-            sqlx::query_scalar!(
+            sql::query_scalar!(
                 r#"SELECT i.id AS "id!: i64" FROM inbound i
                    WHERE i.id > $1 AND i.id <= $2 AND i.received_at < $3 AND i.id < (SELECT max(id) FROM inbound)
                      AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.inbound_id = i.id)
@@ -107,7 +107,7 @@ pub async fn find_old(
             .await?
         }
         OldRowKind::Signals => {
-            sqlx::query_scalar!(
+            sql::query_scalar!(
                 r#"SELECT s.id AS "id!: i64" FROM signals s
                    WHERE s.id > $1 AND s.id <= $2 AND s.created_at < $3 AND s.id < (SELECT max(id) FROM signals)
                      AND EXISTS (SELECT 1 FROM runs r WHERE r.id = s.run_id AND r.ended_at IS NOT NULL)"#,
@@ -127,7 +127,7 @@ async fn calls(tx: &mut Tx, kind: OldRowKind, window: (i64, i64), before: i64) -
     let (after, through) = window;
     let found = match kind {
         OldRowKind::ModelCalls => {
-            sqlx::query_scalar!(
+            sql::query_scalar!(
                 r#"SELECT DISTINCT c.run_id AS "id!: i64" FROM model_calls c
                    WHERE c.run_id > $1 AND c.run_id <= $2 AND +c.asked_at < $3 AND +c.state <> 'asked'
                      AND EXISTS (SELECT 1 FROM runs r WHERE r.id = c.run_id AND r.ended_at IS NOT NULL)"#,
@@ -139,7 +139,7 @@ async fn calls(tx: &mut Tx, kind: OldRowKind, window: (i64, i64), before: i64) -
             .await?
         }
         OldRowKind::MemoryCalls => {
-            sqlx::query_scalar!(
+            sql::query_scalar!(
                 r#"SELECT c.id AS "id!: i64" FROM memory_calls c
                    WHERE c.id > $1 AND c.id <= $2 AND +c.asked_at < $3 AND +c.state <> 'asked'
                      AND c.id < (SELECT max(id) FROM memory_calls)"#,
@@ -157,7 +157,7 @@ async fn calls(tx: &mut Tx, kind: OldRowKind, window: (i64, i64), before: i64) -
 
 /// Nothing is to be said for them any more, nobody they work for is at work, and nothing of them waits to be forgotten.
 async fn journals(tx: &mut Tx, after: i64, through: i64, before: i64) -> Result<Vec<i64>, StoreError> {
-    let found = sqlx::query_scalar!(
+    let found = sql::query_scalar!(
         r#"SELECT r.id AS "id!: i64" FROM runs r
            WHERE r.id > $1 AND r.id <= $2 AND r.ended_at < $3
              AND EXISTS (SELECT 1 FROM run_events e WHERE e.run_id = r.id)
@@ -182,8 +182,8 @@ pub async fn drop_old(tx: &mut Tx, kind: OldRowKind, ids: &[i64], before: Timest
     let gone = match kind {
         // One that was let out meanwhile by an owner is not over any more.
         OldRowKind::Outbox => {
-            sqlx::query!(
-                "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each($1)) AND ended_at < $2",
+            sql::query!(
+                "DELETE FROM outbox WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each($1)) AND ended_at < $2",
                 ids,
                 before
             )
@@ -191,18 +191,18 @@ pub async fn drop_old(tx: &mut Tx, kind: OldRowKind, ids: &[i64], before: Timest
             .await?
         }
         OldRowKind::Claims => {
-            sqlx::query!("DELETE FROM inbound WHERE id IN (SELECT value FROM json_each($1))", ids)
+            sql::query!("DELETE FROM inbound WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each($1))", ids)
                 .execute(&mut *tx)
                 .await?
         }
         OldRowKind::Signals => {
-            sqlx::query!("DELETE FROM signals WHERE id IN (SELECT value FROM json_each($1))", ids)
+            sql::query!("DELETE FROM signals WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each($1))", ids)
                 .execute(&mut *tx)
                 .await?
         }
         OldRowKind::ModelCalls => {
-            sqlx::query!(
-                "DELETE FROM model_calls WHERE run_id IN (SELECT value FROM json_each($1)) AND +asked_at < $2",
+            sql::query!(
+                "DELETE FROM model_calls WHERE run_id IN (SELECT CAST(value AS INTEGER) FROM json_each($1)) AND +asked_at < $2",
                 ids,
                 before
             )
@@ -210,7 +210,7 @@ pub async fn drop_old(tx: &mut Tx, kind: OldRowKind, ids: &[i64], before: Timest
             .await?
         }
         OldRowKind::MemoryCalls => {
-            sqlx::query!("DELETE FROM memory_calls WHERE id IN (SELECT value FROM json_each($1))", ids)
+            sql::query!("DELETE FROM memory_calls WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each($1))", ids)
                 .execute(&mut *tx)
                 .await?
         }
