@@ -147,12 +147,16 @@ fn of_store(error: &StoreError) -> NextStep {
         | StoreError::Older { .. }
         | StoreError::Snapshot(_) => InItsWords,
         StoreError::Missing(_) => Do("`hob run` starts Hob, `hob chat` talks with it here, `hob init` sets it up"),
-        StoreError::Busy(_) | StoreError::Overlong | StoreError::LeaseLost | StoreError::Closed => Do(AGAIN),
+        StoreError::Busy(_)
+        | StoreError::Conflict(_)
+        | StoreError::Overlong
+        | StoreError::LeaseLost
+        | StoreError::Closed => Do(AGAIN),
         StoreError::Inconsistent { .. } | StoreError::Panicked(_) => Do(REPORT),
         StoreError::Migration(_) => {
             Do("start the version that ran before, or restore the backup made before it (`hob help upgrade`)")
         }
-        StoreError::Database(_) => Do(LOOK),
+        StoreError::Database(_) | StoreError::Disconnected(_) | StoreError::Unknown => Do(LOOK),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is known of each text: what `scripts/sqlx-prepare` has written down.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -51,14 +52,20 @@ pub(crate) fn hash(sqlite: &str) -> String {
     Sha256::digest(sqlite.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// What cargo, or who called it, says to the compiler.
+fn told(name: &str) -> Option<OsString> {
+    #[expect(clippy::disallowed_methods, reason = "a macro is part of the compiler, and has no config")]
+    std::env::var_os(name)
+}
+
 /// Whether the descriptions are being written: sqlx then asks a database.
 pub(crate) fn is_being_written() -> bool {
-    std::env::var_os("DATABASE_URL").is_some_and(|url| !url.is_empty())
+    told("DATABASE_URL").is_some_and(|url| !url.is_empty())
 }
 
 /// Leaves the text for PostgreSQL where sqlx leaves its description.
 pub(crate) fn write(sqlite: &str, postgres: &str) -> Result<(), String> {
-    let Some(folder) = std::env::var_os("SQLX_OFFLINE_DIR") else { return Ok(()) };
+    let Some(folder) = told("SQLX_OFFLINE_DIR") else { return Ok(()) };
     let file = Path::new(&folder).join(format!("{}.postgres.sql", hash(sqlite)));
     std::fs::write(&file, postgres).map_err(|error| format!("{}: {error}", file.display()))
 }
@@ -90,7 +97,7 @@ pub(crate) fn on_postgres(sqlite: &str) -> Result<Option<&'static OnPostgres>, S
 
 /// The folder of the workspace.
 fn root() -> Result<PathBuf, String> {
-    let own = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo did not say where this crate is")?;
+    let own = told("CARGO_MANIFEST_DIR").ok_or("cargo did not say where this crate is")?;
     let found = Path::new(&own).ancestors().find(|folder| folder.join(".sqlx").is_dir());
     found.map(Path::to_owned).ok_or_else(|| "there is no .sqlx: run scripts/sqlx-prepare".to_owned())
 }

@@ -126,18 +126,15 @@ fn words(tokens: &[String]) -> String {
             // Of nothing it is a list, too.
             "json_group_array" if is_call => {
                 let end = aggregate_end(tokens, at + 1);
-                sql.push_str(&format!("coalesce(json_agg{}, '[]')", words(&tokens[at + 1..=end])));
+                sql.extend(["coalesce(json_agg", &words(&tokens[at + 1..=end]), ", '[]')"]);
                 at = end;
             }
             "group_concat" if is_call => {
                 let end = closing(tokens, at + 1);
                 let arguments = &tokens[at + 2..end];
                 let (all, separated) = (words(arguments), is_list(arguments));
-                sql.push_str(&if separated {
-                    format!("string_agg({all})")
-                } else {
-                    format!("string_agg(({all})::text, ',')")
-                });
+                let (before, after) = if separated { ("string_agg(", ")") } else { ("string_agg((", ")::text, ',')") };
+                sql.extend([before, &all, after]);
                 at = end;
             }
             "LIKE" => sql.push_str("ILIKE"),

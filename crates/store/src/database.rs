@@ -18,9 +18,10 @@ use crate::footprint::Footprint;
 #[cfg(feature = "postgres")]
 use crate::postgres::Server;
 use crate::readers::Readers;
+use crate::tx::{Snapshot, Tx};
 use crate::unit::UnitOfWork;
 use crate::writer::{Boundary, StepMode, StepOutcome, Writer, WriterMetrics, WritingEnd};
-use crate::{Tx, inspect, snapshot, upkeep};
+use crate::{inspect, snapshot, upkeep};
 
 /// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -72,7 +73,7 @@ pub struct Store {
 /// Where the rows are.
 #[derive(Clone)]
 enum Place {
-    File(DatabaseFile),
+    File(Box<DatabaseFile>),
     #[cfg(feature = "postgres")]
     Server(Server),
 }
@@ -111,7 +112,7 @@ impl Store {
         let readers = Readers::of(options.read_only(true), &pace);
         let writer = Writer::start(WritingEnd::File(writing.into()), pace.clone());
         let file = DatabaseFile { readers, folder: Arc::default(), path: Arc::from(path) };
-        Ok(Self { writer, place: Place::File(file), pace })
+        Ok(Self { writer, place: Place::File(Box::new(file)), pace })
     }
 
     /// Opens the database at this URL (`postgres://…`), and brings it to this Hob's schema.
@@ -138,7 +139,7 @@ impl Store {
     /// Folds as much of the write-ahead log into the file as nobody needs: beside the writer, which need not wait for it.
     pub async fn checkpoint_wal(&self) -> Result<upkeep::log::CheckpointOutcome, StoreError> {
         let DatabaseFile { folder, path, .. } = match &self.place {
-            Place::File(file) => file,
+            Place::File(file) => &**file,
             // Its log is its own.
             #[cfg(feature = "postgres")]
             Place::Server(_) => return Ok(upkeep::log::CheckpointOutcome::default()),
@@ -301,10 +302,10 @@ async fn enable_secure_delete(connection: &mut SqliteConnection) -> Result<(), S
 
 /// Runs `unit` so that all of its queries see the same.
 pub(crate) async fn in_snapshot<T>(tx: &mut Tx, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-    tx.begin_snapshot().await?;
-    let output = unit.begin(tx).await;
-    tx.end_snapshot().await?;
-    output
+    let moment = Snapshot::begin(tx).await?;
+    let output = unit.begin(&mut *moment.0).await?;
+    moment.end().await?;
+    Ok(output)
 }
 
 /// The stored form of a time.

@@ -20,21 +20,9 @@ pub struct Tx(Connection);
 #[derive(Debug)]
 enum Connection {
     Sqlite(SqliteConnection),
-    PooledSqlite(Lease<Sqlite>),
+    PooledSqlite(PoolConnection<Sqlite>),
     #[cfg(feature = "postgres")]
-    Postgres(Lease<Postgres>),
-}
-
-/// A connection that goes back without what was begun on it and not ended, as its work was given up.
-#[derive(Debug)]
-struct Lease<DB: Database>(PoolConnection<DB>);
-
-impl<DB: Database> Drop for Lease<DB> {
-    fn drop(&mut self) {
-        if DB::TransactionManager::get_transaction_depth(&self.0) > 0 {
-            DB::TransactionManager::start_rollback(&mut self.0);
-        }
-    }
+    Postgres(PoolConnection<Postgres>),
 }
 
 /// What a query runs on.
@@ -52,14 +40,14 @@ impl From<SqliteConnection> for Tx {
 
 impl From<PoolConnection<Sqlite>> for Tx {
     fn from(connection: PoolConnection<Sqlite>) -> Self {
-        Self(Connection::PooledSqlite(Lease(connection)))
+        Self(Connection::PooledSqlite(connection))
     }
 }
 
 #[cfg(feature = "postgres")]
 impl From<PoolConnection<Postgres>> for Tx {
     fn from(connection: PoolConnection<Postgres>) -> Self {
-        Self(Connection::Postgres(Lease(connection)))
+        Self(Connection::Postgres(connection))
     }
 }
 
@@ -67,9 +55,9 @@ impl Tx {
     pub(crate) fn engine(&mut self) -> Engine<'_> {
         match &mut self.0 {
             Connection::Sqlite(connection) => Engine::Sqlite(connection),
-            Connection::PooledSqlite(lease) => Engine::Sqlite(&mut lease.0),
+            Connection::PooledSqlite(connection) => Engine::Sqlite(connection),
             #[cfg(feature = "postgres")]
-            Connection::Postgres(lease) => Engine::Postgres(&mut lease.0),
+            Connection::Postgres(connection) => Engine::Postgres(connection),
         }
     }
 
@@ -87,29 +75,8 @@ impl Tx {
     /// Its connection is not used again.
     #[cfg(feature = "postgres")]
     pub(crate) fn forget_connection(mut self) {
-        if let Connection::Postgres(lease) = &mut self.0 {
-            lease.0.close_on_drop();
-        }
-    }
-
-    /// Begins to look at the database as it is at one moment, and only to look.
-    pub(crate) async fn begin_snapshot(&mut self) -> Result<(), Error> {
-        match self.engine() {
-            Engine::Sqlite(connection) => SqliteTransactionManager::begin(connection, None).await,
-            #[cfg(feature = "postgres")]
-            Engine::Postgres(connection) => {
-                let begin = SqlStr::from_static("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-                PgTransactionManager::begin(connection, Some(begin)).await
-            }
-        }
-    }
-
-    /// Ends that.
-    pub(crate) async fn end_snapshot(&mut self) -> Result<(), Error> {
-        match self.engine() {
-            Engine::Sqlite(connection) => SqliteTransactionManager::rollback(connection).await,
-            #[cfg(feature = "postgres")]
-            Engine::Postgres(connection) => PgTransactionManager::rollback(connection).await,
+        if let Connection::Postgres(connection) = &mut self.0 {
+            connection.close_on_drop();
         }
     }
 
@@ -123,6 +90,48 @@ impl Tx {
             #[cfg(feature = "postgres")]
             Connection::Postgres(_) => Ok(()),
         }
+    }
+}
+
+/// A transaction that only looks, at the database as it is at one moment. It is taken back however its owner ends.
+pub(crate) struct Snapshot<'t>(pub(crate) &'t mut Tx);
+
+impl<'t> Snapshot<'t> {
+    pub(crate) async fn begin(tx: &'t mut Tx) -> Result<Self, Error> {
+        match tx.engine() {
+            Engine::Sqlite(connection) => SqliteTransactionManager::begin(connection, None).await?,
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(connection) => {
+                let begin = SqlStr::from_static("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+                PgTransactionManager::begin(connection, Some(begin)).await?;
+            }
+        }
+        Ok(Self(tx))
+    }
+
+    pub(crate) async fn end(self) -> Result<(), Error> {
+        match self.0.engine() {
+            Engine::Sqlite(connection) => SqliteTransactionManager::rollback(connection).await,
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(connection) => PgTransactionManager::rollback(connection).await,
+        }
+    }
+}
+
+impl Drop for Snapshot<'_> {
+    fn drop(&mut self) {
+        match self.0.engine() {
+            Engine::Sqlite(connection) => take_back::<SqliteTransactionManager>(connection),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(connection) => take_back::<PgTransactionManager>(connection),
+        }
+    }
+}
+
+/// Of what was given up in the middle. It is done before the connection is used for anything else.
+fn take_back<M: TransactionManager>(connection: &mut <M::Database as Database>::Connection) {
+    if M::get_transaction_depth(connection) > 0 {
+        M::start_rollback(connection);
     }
 }
 

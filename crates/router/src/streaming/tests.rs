@@ -58,7 +58,7 @@ struct Harness {
     context: PlatformHarness,
     delivery: Delivery,
     store: Store,
-    raw: hob_store::Tx,
+    raw: Tx,
     session: SessionId,
     commits: Arc<Commits>,
     /// Ends the process.

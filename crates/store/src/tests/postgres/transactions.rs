@@ -36,19 +36,14 @@ async fn what_two_daemons_count_together_is_counted_once_each() {
     let url = cluster.database().await;
     let daemons = [Store::open_url(&url).await.unwrap(), Store::open_url(&url).await.unwrap()];
     static TRIED: AtomicUsize = AtomicUsize::new(0);
+    async fn counted_once(tx: &mut Tx) -> Result<i64, StoreError> {
+        TRIED.fetch_add(1, Ordering::Relaxed);
+        count(tx, "both").await
+    }
     let mut seen = Vec::new();
     for _ in 0..20 {
-        let count = |daemon: &Store| {
-            let daemon = daemon.clone();
-            async move {
-                let unit = async |tx: &mut Tx| {
-                    TRIED.fetch_add(1, Ordering::Relaxed);
-                    count(tx, "both").await
-                };
-                daemon.write(unit).await
-            }
-        };
-        seen.extend(join_all(daemons.iter().map(count)).await.into_iter().map(Result::unwrap));
+        let both = daemons.iter().map(|daemon| daemon.write(counted_once));
+        seen.extend(join_all(both).await.into_iter().map(Result::unwrap));
     }
     seen.sort_unstable();
     assert_eq!(seen, (1..=40).collect::<Vec<_>>());
