@@ -346,6 +346,7 @@ impl WriterTask {
         }
     }
 
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite is told its limit before"))]
     async fn transact(
         &mut self,
         jobs: &mut [Box<dyn QueuedUnit>],
