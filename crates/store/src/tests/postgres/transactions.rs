@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-use futures::future::join_all;
 use sqlx::{Connection, Executor};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Barrier;
 
 use super::cluster::{Cluster, connect, cut_off};
 use crate::cursors::{advance, of_account};
@@ -35,19 +35,33 @@ async fn what_two_daemons_count_together_is_counted_once_each() {
     let cluster = Cluster::shared();
     let url = cluster.database().await;
     let daemons = [Store::open_url(&url).await.unwrap(), Store::open_url(&url).await.unwrap()];
-    static TRIED: AtomicUsize = AtomicUsize::new(0);
-    async fn counted_once(tx: &mut Tx) -> Result<i64, StoreError> {
-        TRIED.fetch_add(1, Ordering::Relaxed);
-        count(tx, "both").await
-    }
+    let tried = Arc::new(AtomicUsize::new(0));
     let mut seen = Vec::new();
     for _ in 0..20 {
-        let both = daemons.iter().map(|daemon| daemon.write(counted_once));
-        seen.extend(join_all(both).await.into_iter().map(Result::unwrap));
+        let both = Arc::new(Barrier::new(2));
+        let recorded = |daemon: &Store| {
+            let (tried, both, is_first) = (Arc::clone(&tried), Arc::clone(&both), Arc::new(AtomicBool::new(true)));
+            let daemon = daemon.clone();
+            async move {
+                daemon
+                    .write(async move |tx: &mut Tx| {
+                        tried.fetch_add(1, Ordering::Relaxed);
+                        counted(tx, "both").await?;
+                        // At first both have looked before either records.
+                        if is_first.swap(false, Ordering::Relaxed) {
+                            both.wait().await;
+                        }
+                        count(tx, "both").await
+                    })
+                    .await
+            }
+        };
+        let (one, other) = futures::join!(recorded(&daemons[0]), recorded(&daemons[1]));
+        seen.extend([one.unwrap(), other.unwrap()]);
     }
     seen.sort_unstable();
     assert_eq!(seen, (1..=40).collect::<Vec<_>>());
-    assert!(TRIED.load(Ordering::Relaxed) > 40, "nobody ever came between: this test shows nothing");
+    assert!(tried.load(Ordering::Relaxed) >= 60, "one of each two was tried again");
 }
 
 /// A unit that goes on after a statement that failed: PostgreSQL has taken nothing of it.
