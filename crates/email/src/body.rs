@@ -1,21 +1,33 @@
 //! What a letter's parts say, and which of them are files.
 
-use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use mail_parser::{Encoding, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
 use crate::part_handle::encoding_of;
 use crate::quotes::unflowed;
+use crate::source::parsed;
 use crate::{charset, invitation, one_line, part_handle, source};
 use hob_core::domain::inbound::Attachment;
-use hob_http::page::{self, characters};
+use hob_http::page::{self, PageText, characters};
 
-/// How deep parts may lie in each other.
+/// How deep parts may lie in each other, the letters among them that others lie in.
 const DEPTH_MAX: usize = 100;
 /// How deep letters may lie in each other.
 const LETTERS_MAX: usize = 8;
 /// The longest mark between parts (RFC 2046).
 const BOUNDARY_BYTES_MAX: usize = 70;
+/// When that much was said, no further part is read.
+const TEXT_BYTES_MAX: usize = 1 << 20;
 /// So much of a letter that is sent on is its beginning.
 const BEGINNING_CHARS: usize = 500;
+/// The most things that are told of a letter besides what it says.
+const NOTES_MAX: usize = 100;
+/// So many words are a phrase …
+const PHRASE_WORDS: usize = 3;
+/// … and at most so many of a plain text's may be missing in the page beside it.
+const UNSHOWN_PHRASES_MAX: usize = 8;
 /// The most files of one letter.
 const FILES_MAX: usize = 30;
 /// A picture within a letter that is smaller is an ornament.
@@ -49,7 +61,25 @@ pub(super) struct EnclosedWords {
 /// One way of saying it.
 enum TextPart {
     Plain(String),
-    Html(String),
+    Html(PageText),
+}
+
+impl TextPart {
+    fn text(&self) -> &str {
+        match self {
+            Self::Plain(text) => text,
+            Self::Html(page) => &page.text,
+        }
+    }
+
+    /// Its words, without where its links lead.
+    fn words(&self) -> Vec<String> {
+        let text = self.text();
+        let text = text.get(..text.floor_char_boundary(TEXT_BYTES_MAX)).unwrap_or(text);
+        let shown = text.split_whitespace().filter_map(|word| word.split("](").next()?.split("http").next());
+        let words = shown.flat_map(|word| word.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    }
 }
 
 /// A walk through the parts of one letter.
@@ -64,19 +94,23 @@ struct PartWalk<'a> {
 
 /// Reads a letter's parts; `handle` says where its files are fetched from.
 pub(super) fn read(message: &Message<'_>, handle: &str) -> LetterBody {
-    read_within(message, handle, 0)
+    read_within(message, handle, 0, 0)
 }
 
-fn read_within(message: &Message<'_>, handle: &str, letters: usize) -> LetterBody {
+fn read_within(message: &Message<'_>, handle: &str, letters: usize, depth: usize) -> LetterBody {
     let mut walk = PartWalk { message, handle, letters, body: LetterBody::default() };
-    let words = walk.part(0, "", 0);
+    let words = walk.part(0, "", depth);
     let mut body = walk.body;
-    let mut said = Vec::with_capacity(words.len());
+    let mut said = Vec::new();
+    let mut left = TEXT_BYTES_MAX;
     for words in words {
+        if left == 0 {
+            body.notes.push("The letter was too long to be read whole.".to_owned());
+            break;
+        }
         let (text, hidden) = match words {
             TextPart::Plain(text) => characters::strip_invisible(&text),
-            TextPart::Html(html) => {
-                let page = page::letter(&html);
+            TextPart::Html(page) => {
                 if page.cut {
                     body.notes.push("The letter was too long to be read whole.".to_owned());
                 }
@@ -85,6 +119,7 @@ fn read_within(message: &Message<'_>, handle: &str, letters: usize) -> LetterBod
         };
         body.hidden += hidden;
         let text = text.trim_matches(|c: char| c == '\n' || c == '\r');
+        left = left.saturating_sub(text.len());
         if !text.trim().is_empty() {
             said.push(text.to_owned());
         }
@@ -111,23 +146,23 @@ impl PartWalk<'_> {
                     .map(|(index, child)| self.part(*child, &within(index), depth + 1))
                     .collect();
                 if part.is_content_type("multipart", "alternative") {
-                    best_alternative(each)
+                    self.alternative(each)
                 } else {
                     each.concat_all()
                 }
             }
             PartType::Message(inner) => {
-                self.enclosed(inner);
+                self.letter(part, inner, depth);
                 self.file(part, section_or_first(section));
                 Vec::new()
             }
             PartType::Text(_) | PartType::Html(_) | PartType::Binary(_) if is_multipart(part) => {
                 self.unsplit_multipart(part, depth)
             }
-            PartType::Text(text) | PartType::Html(text) => self.text_parts(part, text, section_or_first(section)),
-            PartType::Binary(content) | PartType::InlineBinary(content) => {
+            PartType::Text(_) | PartType::Html(_) => self.text_parts(part, section_or_first(section)),
+            PartType::Binary(_) | PartType::InlineBinary(_) => {
                 if part.is_content_type("application", "ics") {
-                    self.invited(part, &String::from_utf8_lossy(content));
+                    self.invited(part);
                 }
                 self.file(part, section_or_first(section));
                 Vec::new()
@@ -135,11 +170,32 @@ impl PartWalk<'_> {
         }
     }
 
+    /// Of several ways of saying it: the plain one if it says anything, else what says something. But a plain text may say what
+    /// nobody sees beside a page.
+    fn alternative(&mut self, each: Vec<Vec<TextPart>>) -> Vec<TextPart> {
+        let says = |words: &TextPart, plain: bool| {
+            matches!(words, TextPart::Plain(_)) == plain && !words.text().trim().is_empty()
+        };
+        let first = |plain: bool| each.iter().position(|words| words.iter().any(|words| says(words, plain)));
+        let of = |place: Option<usize>| place.and_then(|place| each.get(place)).map(Vec::as_slice);
+        let (plain, page) = (first(true), first(false));
+        let best = match (of(plain), of(page)) {
+            (Some(words), Some(shown)) if plain != page && !is_shown(words, shown) => {
+                self.note("Its plain text is not what a mail program shows. I have read what is shown.");
+                page
+            }
+            _ => plain.or(page),
+        };
+        // What shows nothing may still hide something.
+        let best = best.or_else(|| each.iter().position(|words| !words.is_empty()));
+        best.and_then(|best| each.into_iter().nth(best)).unwrap_or_default()
+    }
+
     /// A part of text: words, unless it came as a file.
-    fn text_parts(&mut self, part: &MessagePart<'_>, text: &str, section: &str) -> Vec<TextPart> {
+    fn text_parts(&mut self, part: &MessagePart<'_>, section: &str) -> Vec<TextPart> {
         let is_file = part.content_disposition().is_some_and(|how| how.is_attachment());
         if part.is_content_type("text", "calendar") {
-            self.invited(part, &charset::text(self.message, part, text));
+            self.invited(part);
             self.file(part, section);
             return Vec::new();
         }
@@ -147,9 +203,9 @@ impl PartWalk<'_> {
             self.file(part, section);
             return Vec::new();
         }
-        let text = charset::text(self.message, part, text);
+        let text = charset::text(self.message, part);
         if part.is_text_html() {
-            return vec![TextPart::Html(text)];
+            return vec![TextPart::Html(page::letter(&text))];
         }
         let attribute = |name: &str| part.content_type().and_then(|kind| kind.attribute(name)).map(str::to_lowercase);
         let flowed = attribute("format").as_deref() == Some("flowed");
@@ -174,10 +230,10 @@ impl PartWalk<'_> {
         let head =
             boundary_in(&bytes).map(|mark| format!("Content-Type: multipart/{subtype}; boundary=\"{mark}\"\r\n\r\n"));
         let whole = head.map(|head| [head.as_bytes(), &bytes].concat());
-        let parsed = whole.as_deref().and_then(|whole| MessageParser::default().parse(whole));
-        let Some(inner) = parsed.filter(|inner| matches!(inner.parts.first(), Some(part) if !is_undivided(part)))
-        else {
-            return vec![TextPart::Plain(charset::text(self.message, part, &String::from_utf8_lossy(&bytes)))];
+        let source = whole.as_deref().map(source::readable);
+        let inner = source.as_ref().and_then(|source| parsed(&source.raw));
+        let Some(inner) = inner.filter(|inner| matches!(inner.parts.first(), Some(part) if !is_undivided(part))) else {
+            return vec![TextPart::Plain(charset::text(self.message, part))];
         };
         let body = LetterBody { enclosed: self.body.enclosed.take(), ..LetterBody::default() };
         let mut inside = PartWalk { message: &inner, handle: self.handle, letters: self.letters, body };
@@ -194,9 +250,9 @@ impl PartWalk<'_> {
     }
 
     /// Tells what a calendar's part is about, once. Its words are those of whoever made the event, also in an answer to it.
-    fn invited(&mut self, part: &MessagePart<'_>, calendar: &str) {
+    fn invited(&mut self, part: &MessagePart<'_>) {
         let method = part.content_type().and_then(|kind| kind.attribute("method"));
-        let told = invitation::told(calendar, method);
+        let told = invitation::told(&charset::text(self.message, part), method);
         self.note(&format!("Its calendar says:\n{}", set_off(&told)));
         self.encloses("a calendar".to_owned(), &told);
     }
@@ -207,18 +263,35 @@ impl PartWalk<'_> {
     }
 
     fn note(&mut self, note: &str) {
-        if !self.body.notes.iter().any(|known| known == note) {
-            self.body.notes.push(note.to_owned());
+        match self.body.notes.len().cmp(&NOTES_MAX) {
+            Ordering::Less if self.body.notes.iter().any(|known| known == note) => {}
+            Ordering::Less => self.body.notes.push(note.to_owned()),
+            Ordering::Equal => self.body.notes.push("More came with it than I tell of.".to_owned()),
+            Ordering::Greater => {}
         }
     }
 
-    /// A letter within the letter.
-    fn enclosed(&mut self, inner: &Message<'_>) {
+    /// A letter within the letter, which somebody may have packed.
+    fn letter(&mut self, part: &MessagePart<'_>, inner: &Message<'_>, depth: usize) {
+        if encoding_of(part) == Encoding::None {
+            return self.enclosed(inner, depth);
+        }
+        let bytes = charset::bytes(self.message, part);
+        let unpacked = source::readable(&bytes);
+        if let Some(inner) = parsed(&unpacked.raw) {
+            self.enclosed(&inner, depth);
+        }
+    }
+
+    fn enclosed(&mut self, inner: &Message<'_>, depth: usize) {
+        if self.body.notes.len() > NOTES_MAX {
+            return;
+        }
         let sender = inner.from().and_then(|from| from.first()).and_then(|from| from.address.as_deref());
         let sender = one_line(sender.unwrap_or("somebody"), NAME_CHARS_MAX);
         let subject = one_line(inner.subject().unwrap_or("(none)"), NAME_CHARS_MAX);
         let text = if self.letters < LETTERS_MAX {
-            read_within(inner, self.handle, self.letters + 1)
+            read_within(inner, self.handle, self.letters + 1, depth + 1)
         } else {
             LetterBody {
                 text: "(It lies too deep in other letters; I have not read it.)".to_owned(),
@@ -234,24 +307,22 @@ impl PartWalk<'_> {
             told.push_str("\nIt says:\n");
             told.push_str(&set_off(&said));
         }
-        self.body.notes.push(told);
+        self.note(&told);
         self.encloses(sender, &format!("Subject: {subject}\n{said}"));
     }
 
     fn file(&mut self, part: &MessagePart<'_>, section: &str) {
         let is_inline = part.content_id().is_some() || part.content_disposition().is_some_and(|how| how.is_inline());
         let is_picture = part.content_type().is_some_and(|kind| kind.ctype().eq_ignore_ascii_case("image"));
-        if is_inline && is_picture && part.len() <= ORNAMENT_BYTES_MAX {
+        if self.body.files.len() >= FILES_MAX {
+            return self.note(&format!("More than {FILES_MAX} files came with it; I have only the first."));
+        }
+        let length = charset::bytes(self.message, part).len();
+        if is_inline && is_picture && length <= ORNAMENT_BYTES_MAX {
             return;
         }
         let name = name_of(self.message, part, self.body.files.len() + 1);
         self.remark(part, &name);
-        if self.body.files.len() == FILES_MAX {
-            self.body.notes.push(format!("More than {FILES_MAX} files came with it; I have only the first."));
-        }
-        if self.body.files.len() >= FILES_MAX {
-            return;
-        }
         let handle = part_handle::PartHandle {
             letter: self.handle.to_owned(),
             section: section.to_owned(),
@@ -259,7 +330,7 @@ impl PartWalk<'_> {
         };
         // A part that ends with what was fetched of the letter may go on.
         let is_whole = (part.offset_end as usize) < self.message.raw_message.len();
-        let bytes = is_whole.then(|| u64::try_from(part.len()).ok()).flatten();
+        let bytes = is_whole.then(|| u64::try_from(length).ok()).flatten();
         self.body.files.push(Attachment { handle: handle.encode(), name, bytes });
     }
 
@@ -267,15 +338,11 @@ impl PartWalk<'_> {
     fn remark(&mut self, part: &MessagePart<'_>, name: &str) {
         let is = |kind: &str, subtype: &str| part.is_content_type(kind, subtype);
         if is("application", "ms-tnef") || name.eq_ignore_ascii_case("winmail.dat") {
-            self.body
-                .notes
-                .push(format!("{name} is Outlook's own packing of what belongs to this letter. I do not open it."));
+            self.note(&format!("{name} is Outlook's own packing of what belongs to this letter. I do not open it."));
         } else if is("application", "pkcs7-mime") || is("application", "x-pkcs7-mime") {
-            self.body
-                .notes
-                .push("The letter is sealed or encrypted (S/MIME), and I cannot read what is in it.".to_owned());
+            self.note("The letter is sealed or encrypted (S/MIME), and I cannot read what is in it.");
         } else if is("application", "pgp-encrypted") {
-            self.body.notes.push("The letter is encrypted (PGP), and I cannot read what is in it.".to_owned());
+            self.note("The letter is encrypted (PGP), and I cannot read what is in it.");
         }
     }
 }
@@ -290,15 +357,15 @@ fn section_or_first(section: &str) -> &str {
     if section.is_empty() { "1" } else { section }
 }
 
-/// Of several ways of saying it: the plain one if it says anything, else what says something.
-fn best_alternative(each: Vec<Vec<TextPart>>) -> Vec<TextPart> {
-    let says = |words: &TextPart, plain: bool| match words {
-        TextPart::Plain(text) => plain && !text.trim().is_empty(),
-        TextPart::Html(html) => !plain && !html.trim().is_empty(),
-    };
-    let place = |plain: bool| each.iter().position(|words| words.iter().any(|words| says(words, plain)));
-    let best = place(true).or_else(|| place(false));
-    best.and_then(|best| each.into_iter().nth(best)).unwrap_or_default()
+/// Whether a plain text is shown by the page beside it, but for a few words.
+fn is_shown(plain: &[TextPart], page: &[TextPart]) -> bool {
+    let words = |parts: &[TextPart]| -> Vec<String> { parts.iter().flat_map(TextPart::words).collect() };
+    let (plain, page) = (words(plain), words(page));
+    let length = plain.len().clamp(1, PHRASE_WORDS);
+    let shown: HashSet<&[String]> = page.windows(length).collect();
+    let (all, missing) =
+        (plain.windows(length), plain.windows(length).filter(|phrase| !shown.contains(phrase)).count());
+    missing <= UNSHOWN_PHRASES_MAX && missing * 4 <= all.count()
 }
 
 /// All lists as one.

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Message, MessagePart, MimeHeaders as _};
 
 use crate::part_handle::encoding_of;
@@ -22,17 +23,16 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// The words of a part of text; `parsed` is what the parser made of them.
-pub(super) fn text(message: &Message<'_>, part: &MessagePart<'_>, parsed: &str) -> String {
+/// The words of a part of text.
+pub(super) fn text(message: &Message<'_>, part: &MessagePart<'_>) -> String {
     let bytes = bytes(message, part);
     let label = part.content_type().and_then(|kind| kind.attribute("charset"));
     let label = label.map(|label| label.trim_matches(['"', '\'', ' ']).to_lowercase());
-    match decoded(&bytes, label.as_deref(), part.is_text_html()) {
-        Some(text) => text,
+    decoded(&bytes, label.as_deref(), part.is_text_html()).unwrap_or_else(|| {
         // A charset that only the parser knows, or nobody.
-        None if parsed.contains('\u{fffd}') => guessed(&bytes),
-        None => parsed.to_owned(),
-    }
+        let parsers = label.and_then(|label| charset_decoder(label.as_bytes())).map(|decoder| decoder(&bytes));
+        parsers.filter(|text| !text.contains('\u{fffd}')).unwrap_or_else(|| guessed(&bytes))
+    })
 }
 
 /// What a part holds.

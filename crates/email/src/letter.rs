@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mail_parser::{Addr, Address, HeaderName, Message, MessageParser};
+use mail_parser::{Addr, Address, HeaderName, Message};
 
 use crate::authentic;
 use crate::automatic::why_automatic;
@@ -12,7 +12,7 @@ use crate::one_line;
 use crate::part_handle::MailboxPosition;
 use crate::quotes::{FullText, QuotedLetter, first_quote, is_all_quoted, is_sent_on, trim, without_signature};
 use crate::settings::Settings;
-use crate::source::{self, LetterSource};
+use crate::source::{self, LetterSource, parsed};
 use crate::thread::{self, ThreadPosition};
 use hob_core::domain::email_envelope::{Envelope, Mailbox};
 use hob_core::domain::inbound::{
@@ -113,11 +113,6 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
         attachments: body.files,
         metadata,
     }))
-}
-
-/// A letter in its parts. Whoever writes one that the parser cannot bear must not keep the mailbox from those after it.
-pub(super) fn parsed(raw: &[u8]) -> Option<Message<'_>> {
-    std::panic::catch_unwind(|| MessageParser::default().parse(raw)).ok().flatten()
 }
 
 /// The words, no longer than they may be, and what should be known besides; `is_part` says that not all was fetched of

@@ -2,7 +2,7 @@
 
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
-use mail_parser::{Encoding, MessagePart, MimeHeaders as _};
+use mail_parser::{Encoding, GetHeader as _, HeaderName, MessagePart};
 
 use crate::command::fetch;
 use crate::connect::{ImapSession, MailboxError, open};
@@ -107,10 +107,10 @@ pub async fn fetch_file(
     }
 }
 
-/// How a part says that it is written down. What was cut off cannot be decoded by the parser, and is fetched whole later.
+/// How a part says that it is written down.
 pub(super) fn encoding_of(part: &MessagePart<'_>) -> Encoding {
-    let said = part.content_transfer_encoding().map(|how| how.trim().to_lowercase());
-    match said.as_deref() {
+    let said = part.headers.header_value(&HeaderName::ContentTransferEncoding).and_then(|how| how.as_content_type());
+    match said.map(|how| how.ctype().trim().to_lowercase()).as_deref() {
         Some("base64") => Encoding::Base64,
         Some("quoted-printable") => Encoding::QuotedPrintable,
         _ => Encoding::None,

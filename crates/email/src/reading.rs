@@ -5,9 +5,9 @@
 use jiff::Timestamp;
 use mail_parser::HeaderName;
 
-use crate::letter::{LINE_CHARS_MAX, addresses, parsed, remarks};
+use crate::letter::{LINE_CHARS_MAX, addresses, remarks};
 use crate::quotes::marked;
-use crate::source::{self, LetterSource};
+use crate::source::{self, LetterSource, parsed};
 use crate::{body, one_line, thread};
 use hob_core::domain::email_envelope::Mailbox;
 use hob_core::domain::inbound::Attachment;

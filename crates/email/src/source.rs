@@ -1,18 +1,27 @@
-//! A letter's bytes as the parser can read them: its headers in one charset, and no more parts than it survives. Pure.
+//! A letter's bytes as the parser can bear them: its headers in one charset, and no more parts than it survives. Pure.
 
 use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use encoding_rs::{Encoding, WINDOWS_1252};
+use mail_parser::{HeaderName, Message, MessageParser};
 
 use crate::charset::{base64_decoded, quoted_printable_decoded};
 
-/// The parser holds letters within letters in each other: thousands of them, which anybody can write, would end the
+/// What a part is. The parser holds letters within letters in each other: thousands of them, which anybody can write, would end the
 /// process when they are let go. Each has a header of this name.
-const PART_HEADER: &[u8] = b"content-type";
-/// The most of these headers that are read.
+const KIND: &[u8] = b"content-type";
+/// How a part is packed.
+const PACKING: &[u8] = b"content-transfer-encoding";
+const DISPOSITION: &[u8] = b"content-disposition";
+/// The most parts that say what they are, and the most headers of these names.
 const PARTS_MAX: usize = 1_000;
+const HEADERS_MAX: usize = 4 * PARTS_MAX;
+/// The most lines in which something may stand between two parts.
+const DIVIDERS_MAX: usize = 50_000;
+/// The most that one such header says besides: each thing is compared with all before it.
+const ATTRIBUTES_MAX: usize = 300;
 /// No encoded word is longer, whatever its program thought of RFC 2047.
 const WORD_BYTES_MAX: usize = 2_000;
 
@@ -24,24 +33,116 @@ pub(super) struct LetterSource<'a> {
     pub(super) is_cut: bool,
 }
 
-/// Makes a letter readable.
-pub(super) fn readable(raw: &[u8]) -> LetterSource<'_> {
-    let end = end_of_parts(raw);
-    let whole = raw.get(..end.unwrap_or(raw.len())).unwrap_or(raw);
-    let (head, body) = whole.split_at(end_of_headers(whole));
-    let raw = match clean(head) {
-        Cow::Borrowed(_) => Cow::Borrowed(whole),
-        Cow::Owned(head) => Cow::Owned([head.as_bytes(), body].concat()),
+/// A letter in its parts, each as it is packed: what the parser unpacked it would read as well, with nothing to bound that.
+/// Whoever writes one that it cannot bear must not keep the mailbox from those after it.
+pub(super) fn parsed(raw: &[u8]) -> Option<Message<'_>> {
+    let parse = || {
+        let parser = MessageParser::new().with_minimal_headers().header_address(HeaderName::Sender);
+        parser.header_content_type(HeaderName::ContentTransferEncoding).parse(raw)
     };
-    LetterSource { raw, is_cut: end.is_some() }
+    std::panic::catch_unwind(parse).ok().flatten()
 }
 
-/// Where the parts begin that are too many.
-fn end_of_parts(raw: &[u8]) -> Option<usize> {
-    let is_here =
-        |at: usize| raw.get(at..at + PART_HEADER.len()).is_some_and(|name| name.eq_ignore_ascii_case(PART_HEADER));
-    let starts = raw.iter().enumerate().filter(|(_, byte)| matches!(byte, b'c' | b'C')).map(|(at, _)| at);
-    starts.filter(|at| is_here(*at)).nth(PARTS_MAX)
+/// Makes a letter readable.
+pub(super) fn readable(raw: &[u8]) -> LetterSource<'_> {
+    let found = PartHeaders::of(raw);
+    let whole = found.mended(raw);
+    let (head, body) = whole.split_at(end_of_headers(&whole));
+    let cleaned = match clean(head) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(head) => Some([head.as_bytes(), body].concat()),
+    };
+    LetterSource { raw: cleaned.map_or(whole, Cow::Owned), is_cut: found.end.is_some() }
+}
+
+/// The headers of parts. Only the parser knows which are some, and it lets spaces stand within their names: whatever looks like one
+/// counts, wherever it stands.
+#[derive(Default)]
+struct PartHeaders {
+    kinds: usize,
+    headers: usize,
+    dividers: usize,
+    /// How much the header at hand has said besides.
+    said: Option<usize>,
+    /// What is told of the part at hand: it is a letter, and it is packed.
+    is_letter: bool,
+    is_packed: bool,
+    /// Where the parts begin that are too many.
+    end: Option<usize>,
+    /// Signs by which a header would say too much.
+    surplus: Vec<usize>,
+    /// Where letters begin that are packed.
+    packed: Vec<usize>,
+}
+
+impl PartHeaders {
+    fn of(raw: &[u8]) -> Self {
+        let (mut found, mut start) = (Self::default(), 0);
+        for line in raw.split_inclusive(|byte| *byte == b'\n') {
+            found.line(line, start);
+            if found.kinds > PARTS_MAX || found.headers > HEADERS_MAX || found.dividers > DIVIDERS_MAX {
+                found.end = Some(start);
+                break;
+            }
+            start += line.len();
+        }
+        found
+    }
+
+    fn line(&mut self, line: &[u8], start: usize) {
+        self.said = self.said.filter(|_| line.starts_with(b" ") || line.starts_with(b"\t"));
+        // What stands before the next colon.
+        let mut name = Vec::new();
+        for (at, byte) in line.iter().enumerate().filter(|(_, byte)| !byte.is_ascii_whitespace()) {
+            if *byte == b':' {
+                self.header(&name, line.get(at + 1..).unwrap_or_default().trim_ascii_start());
+                name.clear();
+            } else if *byte == b'='
+                && let Some(said) = &mut self.said
+            {
+                *said += 1;
+                self.surplus.extend((*said > ATTRIBUTES_MAX).then_some(start + at));
+            } else {
+                name.push(byte.to_ascii_lowercase());
+            }
+        }
+        let bare = line.trim_ascii();
+        self.dividers += usize::from(bare.windows(2).any(|two| two == b"--"));
+        if bare.is_empty() && self.is_letter && self.is_packed {
+            self.packed.push(start + line.len());
+        }
+        if bare.is_empty() || bare.starts_with(b"--") {
+            (self.is_letter, self.is_packed) = (false, false);
+        }
+    }
+
+    fn header(&mut self, name: &[u8], value: &[u8]) {
+        let is = |known: &[u8]| name.ends_with(known);
+        if is(KIND) || is(PACKING) || is(DISPOSITION) {
+            let says = |known: &[u8]| value.get(..known.len()).is_some_and(|said| said.eq_ignore_ascii_case(known));
+            self.headers += 1;
+            self.kinds += usize::from(is(KIND));
+            self.is_letter |= is(KIND) && says(b"message/");
+            self.is_packed |= is(PACKING) && (says(b"base64") || says(b"quoted-printable"));
+            self.said = self.said.or(Some(0));
+        }
+    }
+
+    /// The letter up to its end, with nothing in it that says too much, and an empty line before each letter that is packed: the
+    /// parser looks there for headers, and would do so in all that follows.
+    fn mended<'a>(&self, raw: &'a [u8]) -> Cow<'a, [u8]> {
+        let whole = raw.get(..self.end.unwrap_or(raw.len())).unwrap_or(raw);
+        if self.surplus.is_empty() && self.packed.is_empty() {
+            return Cow::Borrowed(whole);
+        }
+        let mut mended = Vec::with_capacity(whole.len() + self.packed.len());
+        let (mut surplus, mut packed) = (self.surplus.iter().peekable(), self.packed.iter().peekable());
+        for (at, byte) in whole.iter().enumerate() {
+            mended.extend(packed.next_if(|start| **start == at).map(|_| b'\n'));
+            mended.push(if surplus.next_if(|sign| **sign == at).is_some() { b' ' } else { *byte });
+        }
+        Cow::Owned(mended)
+    }
 }
 
 /// Where the first empty line stands.
@@ -138,17 +239,19 @@ fn word_at(text: &str, at: usize) -> Option<EncodedWord<'_>> {
     let rest = rest.get(..rest.floor_char_boundary(WORD_BYTES_MAX))?;
     let (charset, rest) = rest.split_once('?')?;
     let (how, rest) = rest.split_once('?')?;
-    let (payload, _) = rest.split_once("?=")?;
+    let (payload, rest) = rest.split_once('?')?;
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
     // Empty ones are written, too.
-    let is_word = is_plain(charset) && !payload.contains(['\n', '?']);
+    if !(is_plain(charset) && rest.starts_with('=') && !payload.contains('\n')) {
+        return None;
+    }
     let bytes = match how {
         "q" | "Q" => quoted_printable_decoded(payload.replace('_', " ").as_bytes()),
         "b" | "B" => base64_decoded(payload.as_bytes()),
         _ => return None,
     };
     let end = at + 2 + charset.len() + 1 + how.len() + 1 + payload.len() + 2;
-    is_word.then_some(EncodedWord { charset, bytes, end })
+    Some(EncodedWord { charset, bytes, end })
 }
 
 #[cfg(test)]
@@ -191,5 +294,16 @@ mod tests {
         let source = readable(raw.as_bytes());
         assert!(source.is_cut && source.raw.len() == 30 * PARTS_MAX, "{}", source.raw.len());
         assert!(!readable(&raw.as_bytes()[..30 * PARTS_MAX]).is_cut);
+    }
+
+    #[test]
+    fn n14_a_header_says_so_much_and_parts_are_so_many() {
+        let said = (0..3 * ATTRIBUTES_MAX).map(|number| format!("; a{number}=\"b\"")).collect::<String>();
+        let raw = format!("Content-Type: text/plain{said}\r\nSubject: a=b\r\n\r\nc=d");
+        let source = readable(raw.as_bytes());
+        assert_eq!(source.raw.iter().filter(|byte| **byte == b'=').count(), ATTRIBUTES_MAX + 2);
+        let raw = format!("Content-Type: multipart/mixed; boundary=b\n\n{}", "--b\n\n".repeat(2 * DIVIDERS_MAX));
+        let source = readable(raw.as_bytes());
+        assert!(source.is_cut && source.raw.len() < 6 * DIVIDERS_MAX, "{}", source.raw.len());
     }
 }

@@ -1,5 +1,6 @@
 //! Letters as they come: each file in `tests/fixtures/email/letters` is one that somebody's program really writes so.
 
+mod hostile;
 mod words;
 
 use std::path::Path;

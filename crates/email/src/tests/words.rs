@@ -5,19 +5,19 @@ use crate::tests::{composed, envelope, reading, words};
 use hob_core::domain::email_envelope::Envelope;
 use hob_core::domain::inbound::{Inbound, InboundEvent};
 
-fn letter(headers: &str, body: &[u8]) -> Inbound {
+pub(super) fn letter(headers: &str, body: &[u8]) -> Inbound {
     let head = format!("From: Ada <ada@example.org>\r\nMessage-ID: <m@example.org>\r\n{headers}\r\n\r\n");
     whole(&[head.as_bytes(), body].concat())
 }
 
-fn whole(raw: &[u8]) -> Inbound {
+pub(super) fn whole(raw: &[u8]) -> Inbound {
     match reading(raw, raw.len() as u64) {
         LetterOutcome::Said(inbound) => *inbound,
         LetterOutcome::Passed { why } => panic!("it was passed over: {why}"),
     }
 }
 
-fn text(inbound: &Inbound) -> &str {
+pub(super) fn text(inbound: &Inbound) -> &str {
     let InboundEvent::Posted { text } = &inbound.happening else { panic!("a letter is posted") };
     text
 }
