@@ -23,7 +23,7 @@ use hob_core::domain::ids::{InboundId, MemoryId, RunId, SessionId, SessionKey, U
 use hob_core::domain::inbound::{Audience, ChannelKind, Conversation, Inbound, InboundEvent, MessageMetadata};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::outgoing::Destination;
-use hob_core::domain::principal::{Principal, Role};
+use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::groups::MessageDisposition;
 use hob_core::policy::pairing::Code;
 use hob_core::render::clean::clean;
@@ -215,7 +215,7 @@ impl IntakeTransaction {
             channel: conversation.channel,
             account: &conversation.account,
             external_id: &sender.external_id,
-            name: &sender.name,
+            name: self.sender_name(member),
             role,
             others: self.others.clone(),
         };
@@ -230,10 +230,19 @@ impl IntakeTransaction {
 
     /// The sender, as this user with this role; the second by having been paired.
     pub(super) fn principal(&self, user: UserId, role: Role, member: Option<Role>) -> Principal {
+        Principal { user, name: self.sender_name(member).to_owned(), role, trust: self.trust(member) }
+    }
+
+    fn trust(&self, member: Option<Role>) -> Trust {
+        let Inbound { conversation, sender, metadata, .. } = &self.inbound;
+        self.context.access.trust(conversation, &sender.external_id, &metadata.proof, member)
+    }
+
+    /// How the sender is called. Letters come from anybody, in any name: whom nobody knows is called by the address.
+    fn sender_name(&self, member: Option<Role>) -> &str {
+        let is_own_word = self.inbound.conversation.channel == ChannelKind::Email;
         let sender = &self.inbound.sender;
-        let proof = &self.inbound.metadata.proof;
-        let trust = self.context.access.trust(&self.inbound.conversation, &sender.external_id, proof, member);
-        Principal { user, name: sender.name.clone(), role, trust }
+        if is_own_word && self.trust(member) == Trust::Untrusted { &sender.external_id } else { &sender.name }
     }
 
     /// Where its answer goes.
