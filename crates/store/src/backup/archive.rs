@@ -16,7 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backup::restore::Archive;
 use crate::backup::seal::{ArchiveSink, Recipients};
-use crate::backup::{ArchiveEntry, BackupError, ByteCount, CountingReader, FORMAT, MANIFEST, Manifest, at};
+use crate::backup::{
+    ArchiveEntry, BackupError, ByteCount, CONFIG, CONTENTS, CountingReader, DATABASE, FOLDERS, FORMAT, MANIFEST,
+    Manifest, at,
+};
 use hob_core::domain::text::hex;
 
 /// More than this is not a list of what is in an archive.
@@ -106,8 +109,8 @@ pub(super) fn unpack(from: &Archive, into: &Path) -> Result<Manifest, BackupErro
             return Err(broken("it holds something that is not a file".to_owned()));
         }
         let name = entry.path().map_err(|error| broken(error.to_string()))?.into_owned();
-        let Some(name) = name.to_str().filter(|name| is_inside(Path::new(name))).map(str::to_owned) else {
-            return Err(broken(format!("{} would lie elsewhere", name.display())));
+        let Some(name) = name.to_str().filter(|name| *name == MANIFEST || belongs(name)).map(str::to_owned) else {
+            return Err(broken(format!("{} is no part of a Hob's data", name.display())));
         };
         if name == MANIFEST {
             manifest = Some(list(&mut entry).map_err(broken)?);
@@ -128,8 +131,8 @@ pub(super) fn unpack(from: &Archive, into: &Path) -> Result<Manifest, BackupErro
     }
     compare(found, &manifest).map_err(broken)?;
     for folder in &manifest.folders {
-        if !is_inside(Path::new(folder)) {
-            return Err(broken(format!("{folder} would lie elsewhere")));
+        if !belongs(&format!("{folder}/file")) {
+            return Err(broken(format!("{folder} is no part of a Hob's data")));
         }
         let folder = into.join(folder);
         at(&folder, fs::create_dir_all(&folder))?;
@@ -147,9 +150,14 @@ fn compare(found: Vec<ArchiveEntry>, manifest: &Manifest) -> Result<(), String> 
     }
 }
 
-/// A path that stays below where it is unpacked.
-fn is_inside(name: &Path) -> bool {
-    name.components().all(|part| matches!(part, Component::Normal(_))) && name.components().next().is_some()
+/// Whether a file of this name is one that a backup takes, and stays below where it is unpacked. Whatever else lay in the data
+/// directory would count there: logins, configs, a restore.
+fn belongs(name: &str) -> bool {
+    let is_below = |rest: &str| Path::new(rest).components().all(|part| matches!(part, Component::Normal(_)));
+    [DATABASE, CONFIG].contains(&name)
+        || name.split_once('/').is_some_and(|(first, rest)| {
+            (first == CONTENTS || FOLDERS.contains(&first)) && !rest.is_empty() && is_below(rest)
+        })
 }
 
 fn list(entry: &mut impl Read) -> Result<Manifest, String> {

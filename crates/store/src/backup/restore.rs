@@ -113,7 +113,14 @@ pub async fn restore(archive: &Archive, data_dir: &Path, now: Timestamp) -> Resu
     clear(&stage)?;
     let new = stage.join(NEW);
     at(&new, fs::create_dir_all(&new))?;
-    let manifest = unpacked(archive, &new).await?;
+    let manifest = match unpacked(archive, &new).await {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            // It may be what has filled the disk.
+            clear(&stage)?;
+            return Err(error);
+        }
+    };
     let before = format!("before-restore-{}", now.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H%M%SZ"));
     let before = at(data_dir, free_name(data_dir, &before))?;
     at(&stage, sync_folders(&new))?;

@@ -173,7 +173,7 @@ async fn n12_a_damaged_archive_is_refused_and_changes_nothing() {
         let error = restore(&Archive::plain(&made.path), &home.data(), at(2)).await.unwrap_err().to_string();
         assert!(error.contains("cannot be used") || error.starts_with("the database"), "{error}");
         assert!(verify(&Archive::plain(&made.path), &home.backups()).await.is_err());
-        finish(&home.data()).unwrap();
+        // Nor is anything left that takes the disk's room.
         let mut after = everything(&home.data());
         after.retain(|path, _| !path.ends_with("hob.lock"));
         assert_eq!(after, before);
@@ -197,9 +197,37 @@ async fn n12_an_archive_writes_nowhere_else() {
         tar.append(&header, b"x".as_slice()).unwrap();
         tar.into_inner().unwrap().finish().unwrap();
         let error = verify(&Archive::plain(&path), &home.backups()).await.unwrap_err().to_string();
-        assert!(error.contains("would lie elsewhere"), "{name}: {error}");
+        assert!(error.contains("is no part of a Hob's data"), "{name}: {error}");
     }
     assert!(!home.dir.path().join("escaped").exists());
+}
+
+#[tokio::test]
+async fn n12_an_archive_brings_nothing_that_no_backup_takes() {
+    let home = Harness::with("then").await;
+    let made = home.back_up(1).await;
+    let manifest = verify(&Archive::plain(&made.path), &home.backups()).await.unwrap();
+    let unpacked = tempfile::tempdir().unwrap();
+    tar::Archive::new(flate2::read::GzDecoder::new(fs::File::open(&made.path).unwrap()))
+        .unpack(unpacked.path())
+        .unwrap();
+    let before = everything(&home.data());
+    // A login, a config to fall back on, a log for the database, and what would end each start until somebody cleared it away.
+    for name in ["logins/mail-ada.json", "config/config.toml.lastgood", "hob.db-wal", "restoring/file", "workspace"] {
+        let path = home.backups().join("more.tar.gz");
+        let mut writing =
+            ArchiveWriter::begin(&path, &Recipients::default(), CancellationToken::new(), Arc::default()).unwrap();
+        writing.add("hob.db", &unpacked.path().join("hob.db")).unwrap();
+        writing.add_text(name, "x").unwrap();
+        writing.finish(manifest.clone()).unwrap();
+        let error = restore(&Archive::plain(&path), &home.data(), at(2)).await.unwrap_err().to_string();
+        assert!(error.contains(&format!("{name} is no part of a Hob's data")), "{error}");
+        finish(&home.data()).unwrap();
+        let mut after = everything(&home.data());
+        after.retain(|path, _| !path.ends_with("hob.lock"));
+        assert_eq!(after, before, "{name}");
+        fs::remove_file(path).unwrap();
+    }
 }
 
 #[tokio::test]
