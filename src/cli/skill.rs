@@ -158,6 +158,9 @@ fn on_this_machine(path: &Path) -> anyhow::Result<Bundle> {
     if metadata.is_dir() {
         return Ok(Bundle::of_folder(path)?);
     }
+    if !metadata.is_file() {
+        refuse!("{told} is neither a file nor a folder"; "name the skill's folder, its SKILL.md or an archive of it");
+    }
     if metadata.len() > ARCHIVE_BYTES_MAX {
         refuse!("{told} is longer than {} MiB", ARCHIVE_BYTES_MAX >> 20; "take out of it what the skill does not need");
     }

@@ -225,6 +225,39 @@ async fn f6_hermes_moves_in_and_twice_is_once() {
 }
 
 #[tokio::test]
+async fn f6_nothing_outside_the_folder_is_read_and_nothing_in_it_is_waited_for() {
+    let home = home("hermes").await;
+    let dir = home.path().join(".hermes");
+    let private = home.path().join("private.md");
+    fs::write(&private, "The safe opens with 1234.").unwrap();
+    for path in ["SOUL.md", "memories/MEMORY.md"] {
+        fs::remove_file(dir.join(path)).unwrap();
+        std::os::unix::fs::symlink(&private, dir.join(path)).unwrap();
+    }
+    std::os::unix::fs::symlink(home.path(), dir.join("skills/linked")).unwrap();
+    fs::write(home.path().join("SKILL.md"), "---\nname: linked\ndescription: x\n---\nx").unwrap();
+    // Nobody writes into it, and it has no end.
+    let pipe = dir.join("skills/.bundled_manifest");
+    std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    let shown = import(&home, &["hermes"]).await;
+    for path in ["SOUL.md", "memories/MEMORY.md", "skills/linked"] {
+        let told = format!("  {path}: is a link that leads out of the folder; put there what it leads to");
+        assert!(shown.contains(&told), "{shown}");
+    }
+    assert!(!shown.contains("persona") && shown.contains("skill       bins"), "{shown}");
+    let refused = ran(&home, &["skill", "add", &pipe.display().to_string()]).await.unwrap_err();
+    assert!(refused.contains("is neither a file nor a folder"), "{refused}");
+    // A few lines that would be a million times as much.
+    let bomb = (1..9).fold("a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned(), |text, level| {
+        let below = level - 1;
+        format!("{text}a{level}: &a{level} [{}]\n", format!("*a{below}, ").repeat(9))
+    });
+    fs::write(dir.join("config.yaml"), bomb).unwrap();
+    let refused = ran(&home, &["import", "hermes"]).await.unwrap_err();
+    assert!(refused.contains("config.yaml cannot be read"), "{refused}");
+}
+
+#[tokio::test]
 async fn f6_whose_the_memory_becomes_is_not_guessed_and_other_folders_are_refused() {
     let home = home("nanobot").await;
     let error = ran(&home, &["import", "nanobot", "--apply"]).await.unwrap_err();

@@ -18,9 +18,11 @@ pub async fn openclaw_jobs(file: &Path) -> Result<Vec<String>, StoreError> {
     let jobs = if has == 0 {
         Vec::new()
     } else {
-        sqlx::query_scalar("SELECT job_json FROM cron_jobs ORDER BY sort_order, job_id")
-            .fetch_all(&mut connection)
-            .await?
+        sqlx::query_scalar(
+            "SELECT job_json FROM cron_jobs WHERE length(job_json) <= 65536 ORDER BY sort_order, job_id LIMIT 1000",
+        )
+        .fetch_all(&mut connection)
+        .await?
     };
     connection.close().await?;
     Ok(jobs)

@@ -20,6 +20,8 @@ use hob_store::foreign_databases::openclaw_jobs;
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// So many files of one folder are read, at most.
 const FILES_MAX: usize = 4_000;
+/// What the paths in the workspace begin with.
+const WORKSPACE: &str = "workspace/";
 /// The program's own skills, which it keeps up to date by itself: `name:hash` a line.
 const BUNDLED: &str = ".bundled_manifest";
 
@@ -39,6 +41,8 @@ pub(super) struct ForeignFolder {
     pub(super) jobs: Vec<String>,
     /// Folders with a `SKILL.md`.
     pub(super) skills: Vec<SkillFolder>,
+    /// Links that lead out of it.
+    pub(super) outside: Vec<String>,
 }
 
 impl ForeignFolder {
@@ -54,18 +58,22 @@ impl ForeignFolder {
     pub(super) async fn read(program: Program, dir: &Path, workspace: Option<PathBuf>) -> anyhow::Result<Self> {
         let mut foreign = Self::default();
         let workspace = workspace.unwrap_or_else(|| dir.join("workspace"));
+        let root = |path: &str| if path.starts_with(WORKSPACE) { workspace.as_path() } else { dir };
         for path in program.files() {
-            foreign.take(&within(dir, &workspace, path), path)?;
+            foreign.take(root(path), path)?;
         }
         for folder in program.folders() {
-            foreign.take_folder(&within(dir, &workspace, folder), folder)?;
+            foreign.take_folder(root(folder), folder)?;
         }
         for folder in program.skill_folders() {
-            let place = within(dir, &workspace, folder);
-            let bundled = fs::read_to_string(place.join(BUNDLED)).unwrap_or_default();
+            let place = within(root(folder), folder);
+            let bundled = content(&place.join(BUNDLED))?.map(|file| file.text).unwrap_or_default();
             let own: Vec<&str> = bundled.lines().filter_map(|line| line.split(':').next()).collect();
-            let found = skills(&place, 2)?;
-            foreign.skills.extend(found.into_iter().filter(|skill| !own.contains(&skill.name.as_str())));
+            for skill in skills(&place, 2)?.into_iter().filter(|skill| !own.contains(&skill.name.as_str())) {
+                if foreign.holds(root(folder), &skill.path, &format!("{folder}/{}", skill.name)) {
+                    foreign.skills.push(skill);
+                }
+            }
         }
         foreign.skills.sort_by(|one, other| one.name.cmp(&other.name));
         let database = dir.join("state/openclaw.sqlite");
@@ -76,37 +84,54 @@ impl ForeignFolder {
         Ok(foreign)
     }
 
-    fn take(&mut self, place: &Path, path: &str) -> anyhow::Result<()> {
-        let told = || format!("{} cannot be read", place.display());
-        let metadata = match fs::metadata(place) {
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
-            metadata => metadata.with_context(told)?,
+    /// Whether what is found at a place lies below the root; one that is not there leads nowhere.
+    fn holds(&mut self, root: &Path, place: &Path, path: &str) -> bool {
+        let is_below = match (root.canonicalize(), place.canonicalize()) {
+            (Ok(root), Ok(place)) => place.starts_with(root),
+            (_, place) => place.is_err(),
         };
-        if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
-            return Ok(());
+        self.outside.extend((!is_below).then(|| path.to_owned()));
+        is_below
+    }
+
+    fn take(&mut self, root: &Path, path: &str) -> anyhow::Result<()> {
+        let place = within(root, path);
+        if self.holds(root, &place, path)
+            && let Some(file) = content(&place)?
+        {
+            self.texts.insert(path.to_owned(), file);
         }
-        let text = String::from_utf8_lossy(&fs::read(place).with_context(told)?).into_owned();
-        let changed = Timestamp::try_from(metadata.modified().with_context(told)?).with_context(told)?;
-        self.texts.insert(path.to_owned(), TextFile { text, changed });
         Ok(())
     }
 
     /// The Markdown files of a folder.
-    fn take_folder(&mut self, place: &Path, folder: &str) -> anyhow::Result<()> {
-        for name in names(place)? {
+    fn take_folder(&mut self, root: &Path, folder: &str) -> anyhow::Result<()> {
+        for name in names(&within(root, folder))? {
             if name.ends_with(".md") {
-                self.take(&place.join(&name), &format!("{folder}/{name}"))?;
+                self.take(root, &format!("{folder}/{name}"))?;
             }
         }
         Ok(())
     }
 }
 
-fn within(dir: &Path, workspace: &Path, path: &str) -> PathBuf {
-    match path.strip_prefix("workspace/") {
-        Some(path) => workspace.join(path),
-        None => dir.join(path),
+/// What stands in a file, if there is one that is not too big.
+fn content(place: &Path) -> anyhow::Result<Option<TextFile>> {
+    let told = || format!("{} cannot be read", place.display());
+    let metadata = match fs::metadata(place) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        metadata => metadata.with_context(told)?,
+    };
+    if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
+        return Ok(None);
     }
+    let text = String::from_utf8_lossy(&fs::read(place).with_context(told)?).into_owned();
+    let changed = Timestamp::try_from(metadata.modified().with_context(told)?).with_context(told)?;
+    Ok(Some(TextFile { text, changed }))
+}
+
+fn within(root: &Path, path: &str) -> PathBuf {
+    root.join(path.strip_prefix(WORKSPACE).unwrap_or(path))
 }
 
 /// The names in a folder, in order; none where there is no folder.

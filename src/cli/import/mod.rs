@@ -169,6 +169,8 @@ impl Program {
             Self::Hermes => hermes::plan(foreign, here),
             Self::Nanobot => nanobot::plan(foreign, here),
         }?;
+        let why = "is a link that leads out of the folder; put there what it leads to";
+        plan.left.extend(foreign.outside.iter().map(|path| SkippedItem::new(path.clone(), why)));
         let why = "are the other program's own; what it kept of them as memory is taken";
         plan.left.push(SkippedItem::new("conversations", why));
         Ok(plan)
