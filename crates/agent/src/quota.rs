@@ -37,7 +37,8 @@ impl QuotaChecker {
             return Ok(None);
         };
         let minute = SignedDuration::from_mins(1);
-        let made = tool_calls::since(tx, user, millis(now - minute)).await?;
+        // What is dated later is a clock's that was wrong.
+        let made = tool_calls::within(tx, user, millis(now - minute)..millis(now + minute)).await?;
         let calls = self.quotas.tool_calls(made.count.unsigned_abs(), wanted);
         if calls == wanted {
             return Ok(None);

@@ -180,13 +180,14 @@ async fn reserved_sum(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> 
 }
 
 async fn spent(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> Result<MoneyAndTokens, StoreError> {
-    let since = millis(window.since);
+    let until = window.resets.as_ref().map_or(i64::MAX, |end| millis(end.timestamp()));
+    let time = millis(window.since)..until;
     match (window.cap.scope, spender.run) {
         (CapScope::Run, Some(run)) => usage::by_run(tx, run).await,
         (CapScope::Run, None) => Ok(MoneyAndTokens::default()),
         (scope @ (CapScope::House(span) | CapScope::Person(span) | CapScope::Persona(span)), _) => match span {
-            CapPeriod::Hour => usage::since(tx, of(scope, spender), since).await,
-            CapPeriod::Day | CapPeriod::Month => usage::since_quarter(tx, of(scope, spender), since).await,
+            CapPeriod::Hour => usage::within(tx, of(scope, spender), time).await,
+            CapPeriod::Day | CapPeriod::Month => usage::within_quarters(tx, of(scope, spender), time).await,
         },
     }
 }

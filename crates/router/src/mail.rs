@@ -91,7 +91,8 @@ pub(super) async fn check_recipients(
     quarantined_mail::drop_old_counts(tx, since).await?;
     let mut until = None;
     for address in &recipients {
-        let counted = quarantined_mail::counted(tx, &place.account, address, waiting.message.id, since).await?;
+        let hour = since..now.saturating_add(COUNTED).unwrap_or(Timestamp::MAX);
+        let counted = quarantined_mail::counted(tx, &place.account, address, waiting.message.id, hour).await?;
         until = until.max(counted.and_then(|(count, oldest)| oldest.filter(|_| count >= most)));
     }
     if let Some(oldest) = until {

@@ -1,5 +1,7 @@
 //! Calls of a model on memory's behalf, outside any run, and what they cost (row N10).
 
+use std::ops::Range;
+
 use crate::error::StoreError;
 use crate::model_calls::CallEnd;
 use crate::spend;
@@ -99,11 +101,13 @@ pub async fn open(tx: &mut Tx) -> Result<Vec<OpenMemoryCall>, StoreError> {
     Ok(calls)
 }
 
-/// How many calls to draw facts were begun since a time.
-pub async fn since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
+/// How many calls to draw facts were begun within a time.
+pub async fn within(tx: &mut Tx, time: Range<i64>) -> Result<i64, StoreError> {
     let count = sql::query_scalar!(
-        r#"SELECT count(*) AS "count!: i64" FROM memory_calls WHERE asked_at >= $1 AND purpose <> 'embedding'"#,
-        since
+        r#"SELECT count(*) AS "count!: i64" FROM memory_calls
+           WHERE asked_at >= $1 AND asked_at < $2 AND purpose <> 'embedding'"#,
+        time.start,
+        time.end
     )
     .fetch_one(&mut *tx)
     .await?;

@@ -2,6 +2,8 @@
 //!
 //! States of a held letter: held · approved · refused · expired. Its row in the outbox is abandoned while it is held.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
 
 use crate::error::StoreError;
@@ -243,22 +245,23 @@ pub async fn expire(tx: &mut Tx, before: Timestamp, now: Timestamp) -> Result<u6
     Ok(done.rows_affected())
 }
 
-/// How many letters went to somebody since then, and when the oldest of them did; none: this one is counted already.
+/// How many letters went to somebody within a time, and when the oldest of them did; none: this one is counted already.
 pub async fn counted(
     tx: &mut Tx,
     account: &str,
     address: &str,
     id: OutboxId,
-    since: Timestamp,
+    time: Range<Timestamp>,
 ) -> Result<Option<(i64, Option<i64>)>, StoreError> {
-    let since = millis(since);
+    let (since, until) = (millis(time.start), millis(time.end));
     let row = sql::query!(
         r#"SELECT count(*) AS "count!: i64", min(sent_at) AS "oldest: i64", max(CASE WHEN outbox_id = $3 THEN 1 ELSE 0 END) AS "counted: bool" FROM letters_sent
-           WHERE account = $1 AND address = $2 AND sent_at > $4"#,
+           WHERE account = $1 AND address = $2 AND sent_at > $4 AND sent_at < $5"#,
         account,
         address,
         id,
-        since
+        since,
+        until
     )
     .fetch_one(&mut *tx)
     .await?;

@@ -1,5 +1,7 @@
 //! The idempotency envelope of tool calls (row B10), as the journal projects it.
 
+use std::ops::Range;
+
 use crate::error::StoreError;
 use crate::{Tx, sql};
 use hob_core::domain::ids::{CallId, RunId, UserId};
@@ -100,14 +102,15 @@ pub struct CallCount {
     pub oldest: Option<i64>,
 }
 
-/// The calls that were started for one person after a time.
-pub async fn since(tx: &mut Tx, user: UserId, since: i64) -> Result<CallCount, StoreError> {
+/// The calls that were started for one person within a time.
+pub async fn within(tx: &mut Tx, user: UserId, time: Range<i64>) -> Result<CallCount, StoreError> {
     let made = sql::query_as!(
         CallCount,
         r#"SELECT count(*) AS "count!: i64", min(started_at) AS "oldest: i64" FROM tool_calls
-           WHERE user_id = $1 AND started_at > $2"#,
+           WHERE user_id = $1 AND started_at > $2 AND started_at < $3"#,
         user,
-        since
+        time.start,
+        time.end
     )
     .fetch_one(&mut *tx)
     .await?;

@@ -1,7 +1,9 @@
 //! What is used of what caps hold for: money and tokens, of runs' calls, memory's and recordings' alike (rows C2, N10).
 //!
 //! Never: the caps. Whoever asks does so in the transaction that sets more aside: there is one writer.
-//! Start at [`since`] and [`reserved`].
+//! Start at [`within`] and [`reserved`].
+
+use std::ops::Range;
 
 use crate::error::StoreError;
 use crate::{Tx, sql};
@@ -29,38 +31,45 @@ impl From<UsageRow> for MoneyAndTokens {
     }
 }
 
-/// What the calls that were begun since a moment (Unix milliseconds) and are over have used: exact, and slow over a long time.
-pub async fn since(tx: &mut Tx, of: CallFilter<'_>, since: i64) -> Result<MoneyAndTokens, StoreError> {
+/// What the calls that were begun within a time (Unix milliseconds) and are over have used: exact, and slow over a long time. What
+/// is dated later, by a clock that was wrong, is of another time.
+pub async fn within(tx: &mut Tx, of: CallFilter<'_>, time: Range<i64>) -> Result<MoneyAndTokens, StoreError> {
     let row = sql::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64", coalesce(sum(tokens), 0) AS "tokens!: i64" FROM (
              SELECT cost, input_tokens + output_tokens AS tokens FROM model_calls
-             WHERE asked_at >= $1 AND state <> 'asked' AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3)
+             WHERE asked_at >= $1 AND asked_at < $4 AND state <> 'asked'
+               AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3)
              UNION ALL
              SELECT cost, input_tokens + output_tokens FROM memory_calls
-             WHERE asked_at >= $1 AND state <> 'asked' AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3)
+             WHERE asked_at >= $1 AND asked_at < $4 AND state <> 'asked'
+               AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3)
              UNION ALL
              SELECT cost, input_tokens + output_tokens FROM recordings
-             WHERE asked_at >= $1 AND state <> 'asked' AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3))"#,
-        since,
+             WHERE asked_at >= $1 AND asked_at < $4 AND state <> 'asked'
+               AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3))"#,
+        time.start,
         of.user,
-        of.persona
+        of.persona,
+        time.end
     )
     .fetch_one(&mut *tx)
     .await?;
     Ok(row.into())
 }
 
-/// The same by the sums: since the quarter of an hour that the moment is in.
-pub async fn since_quarter(tx: &mut Tx, of: CallFilter<'_>, since: i64) -> Result<MoneyAndTokens, StoreError> {
-    let quarter = crate::spend::quarter(since);
+/// The same by the sums: of the quarters of an hour that begin within the time, and of the one in which that begins.
+pub async fn within_quarters(tx: &mut Tx, of: CallFilter<'_>, time: Range<i64>) -> Result<MoneyAndTokens, StoreError> {
+    let (first, last) = (crate::spend::quarter(time.start), crate::spend::quarter(time.end - 1));
     let row = sql::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64", coalesce(sum(input_tokens + output_tokens), 0) AS "tokens!: i64"
-           FROM spend WHERE quarter >= $1 AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3)"#,
-        quarter,
+           FROM spend WHERE quarter >= $1 AND quarter <= $4
+             AND ($2 IS NULL OR user_id = $2) AND ($3 IS NULL OR persona = $3)"#,
+        first,
         of.user,
-        of.persona
+        of.persona,
+        last
     )
     .fetch_one(&mut *tx)
     .await?;

@@ -75,8 +75,8 @@ impl BeginOutcome {
 
 impl BeginCall {
     pub(crate) async fn run(&self, tx: &mut Tx) -> Result<BeginOutcome, StoreError> {
-        let hour_ago = millis(self.at - SignedDuration::from_hours(1));
-        if memory_calls::since(tx, hour_ago).await? >= CALLS_PER_HOUR {
+        let hour = SignedDuration::from_hours(1);
+        if memory_calls::within(tx, millis(self.at - hour)..millis(self.at + hour)).await? >= CALLS_PER_HOUR {
             return Ok(BeginOutcome::HourIsFull);
         }
         let Some(tries) = episodes::try_from(tx, self.episode, self.from).await? else {

@@ -411,6 +411,35 @@ async fn n10_one_persons_cap_keeps_nobody_else_waiting() {
 }
 
 #[tokio::test]
+async fn n10_what_a_wrong_clock_has_dated_ahead_uses_up_nothing() {
+    let cap = Budget {
+        house: CapsByPeriod { day: usd(Money::from_usd(0.01)), ..CapsByPeriod::default() },
+        person: CapsByPeriod { hour: usd(Money::from_usd(0.01)), ..CapsByPeriod::default() },
+        ..Budget::default()
+    };
+    let mut harness = Harness::open(cap).await;
+    // In a year, so many calls were made in an hour, and cost as much as may be.
+    let year = DAY + 365 * 24 * HOUR;
+    for _ in 0..call::CALLS_PER_HOUR {
+        sqlx::query("INSERT INTO memory_calls (user_id, purpose, model, state, input_tokens, output_tokens, cost, reserved, asked_at)
+                     VALUES (1, 'extraction', 'x', 'answered', 900, 9, 10000000, 0, $1)")
+            .bind(year)
+            .execute(&mut harness.raw)
+            .await
+            .unwrap();
+    }
+    sqlx::query("INSERT INTO spend (quarter, user_id, model, calls, unpriced, input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, cost, prefix_breaks) VALUES ($1, 1, 'x', 1, 0, 0, 0, 0, 0, 0, 10000000, 0)")
+        .bind(year / 900_000)
+        .execute(&mut harness.raw)
+        .await
+        .unwrap();
+    harness.say(anna(1, "my sister is called Berta")).await;
+    harness.later(2 * HOUR);
+    harness.answers(Ok(noted("1|family|sister's name|Berta")));
+    assert_eq!(harness.pass().await, PassReport { calls: 1, kept: 1, ..PassReport::default() });
+}
+
+#[tokio::test]
 async fn n6_a_death_between_call_and_commit_costs_a_call_and_doubles_nothing() {
     let mut harness = Harness::open(Budget::default()).await;
     harness.say(anna(1, "my sister is called Berta")).await;
