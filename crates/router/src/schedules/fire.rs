@@ -92,6 +92,20 @@ struct DueRun {
     missed: usize,
 }
 
+/// The clock may have been set back: what follows from a rule then comes sooner than what was found by a clock that was ahead, perhaps
+/// by a year. What was done is done all the same.
+pub(super) async fn follow_clock(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
+    for upcoming in schedules::upcoming(tx, i64::MAX).await? {
+        let Some(row) = schedules::lookup(tx, upcoming.id).await? else { continue };
+        let next = render::timing(&row).and_then(|(rule, zone)| rule.next(&zone, now));
+        if next.is_some_and(|next| millis(next) < upcoming.next_at) {
+            tracing::info!(schedule = %upcoming.id, "schedule.sooner: the clock was set back");
+            schedules::set_next(tx, upcoming.id, next).await?;
+        }
+    }
+    Ok(())
+}
+
 impl FireSchedule {
     pub(super) async fn run(&self, tx: &mut Tx) -> Result<FireOutcome, StoreError> {
         let Some(row) = schedules::lookup(tx, self.id).await? else {

@@ -38,8 +38,10 @@ impl Router {
     /// Begins what is due when it is due, until `stop`; `alarm` rings when a schedule has changed.
     pub async fn run_schedule_timer(self: Arc<Self>, alarm: Arc<Notify>, stop: CancellationToken) {
         let looks = Arc::new(LookQueue::new(stop.clone(), Arc::clone(&alarm)));
+        // Nobody knows where the clock was while Hob was away.
+        let mut latest = Timestamp::MAX;
         loop {
-            let wait = match self.begin_due(&looks, &stop).await {
+            let wait = match self.begin_due(&mut latest, &looks, &stop).await {
                 Ok(wait) => wait,
                 Err(error) => {
                     tracing::warn!(%error, "the schedules could not be looked through; trying again");
@@ -59,10 +61,15 @@ impl Router {
     /// Begins everything that is due, unless `stop`, and says how long to sleep then.
     async fn begin_due(
         self: &Arc<Self>,
+        latest: &mut Timestamp,
         looks: &Arc<LookQueue>,
         stop: &CancellationToken,
     ) -> Result<Duration, StoreError> {
         let now = self.clock.now();
+        if now < *latest {
+            self.store.write(async move |tx| fire::follow_clock(tx, now).await).await?;
+        }
+        *latest = now;
         let (platforms, but) = (self.lanes.platforms(), looks.open());
         let among = DueFilter { platforms: &platforms, but: &but };
         let DueSchedules { next, due, untold } = self.store.read(async |tx| load_due(tx, among, now).await).await?;

@@ -26,6 +26,25 @@ use hob_tools::schedule::change::{self, Change, ChangeOutcome, Viewer};
 
 mod looks;
 
+#[tokio::test]
+async fn n13_a_clock_that_was_ahead_delays_nothing() {
+    let harness = Harness::new().await;
+    let (hourly, once) = (harness.schedule("every hour").await, harness.schedule("2027-03-01 10:00").await);
+    harness.fire(hourly, "2026-11-21T01:00:00Z").await;
+    harness.end("completed").await;
+    // A year ahead, and back again: nothing waits for that year.
+    harness.fire(hourly, "2027-11-21T01:00:00Z").await;
+    harness.end("completed").await;
+    let back = at("2026-11-21T00:30:00Z");
+    harness.store.write(async move |tx| fire::follow_clock(tx, back).await).await.unwrap();
+    let next = |row: ScheduleRow| row.next_at.map(|next| Timestamp::from_millisecond(next).unwrap());
+    assert_eq!(next(harness.row(hourly).await), Some(at("2026-11-21T01:00:00Z")));
+    assert_eq!(next(harness.row(once).await), Some(at("2027-03-01T10:00:00Z")));
+    // The hour that was done is not done again; the next one is.
+    assert_eq!(harness.fire(hourly, "2026-11-21T01:00:00Z").await.begun, None);
+    assert!(harness.fire(hourly, "2026-11-21T02:00:00Z").await.begun.is_some());
+}
+
 /// Midnight.
 const NOW: &str = "2026-11-21T00:00:00Z";
 
