@@ -40,6 +40,7 @@ pub mod results;
 pub mod run_journal;
 pub mod sandbox;
 pub mod schedule;
+mod schema_check;
 pub mod skills;
 pub mod spawn_agent;
 pub mod speech;

@@ -10,6 +10,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::schema_check::validator;
 use crate::use_tool::{DeferredTool, UseTool};
 use crate::{Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::origin::Taint;
@@ -48,7 +49,7 @@ struct ArgumentValidator(OnceLock<Result<Validator, String>>);
 impl ArgumentValidator {
     /// What checks them; or why the schema is none.
     fn by(&self, parameters: &Value) -> Result<&Validator, &str> {
-        let made = || jsonschema::options().build(parameters).map_err(|error| excerpt(&error));
+        let made = || validator(parameters).map_err(|error| excerpt(&error));
         self.0.get_or_init(made).as_ref().map_err(String::as_str)
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::schema_check::validator;
 use hob_core::policy::invisible::is_invisible;
 
 /// The longest name that a server may give a tool, in characters.
@@ -93,7 +94,7 @@ impl ListedTool {
         if schema["type"] != "object" {
             return Err(ToolRejection::Schemaless);
         }
-        if let Err(error) = jsonschema::options().build(&schema) {
+        if let Err(error) = validator(&schema) {
             return Err(ToolRejection::Invalid(plain(&error.to_string(), ARGUMENT_CHARS_MAX)));
         }
         let words = [&tool["description"], &tool["title"], &tool["annotations"]["title"]];

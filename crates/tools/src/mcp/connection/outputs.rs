@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::mcp::answer::ToolAnswer;
 use crate::mcp::listed::plain;
+use crate::schema_check::validator;
 
 /// The largest schema, in bytes.
 const SCHEMA_BYTES_MAX: usize = 64 << 10;
@@ -29,7 +30,7 @@ impl OutputSchemas {
     pub(super) fn learn(&self, list: &[Value]) {
         let read = |tool: &Value| {
             let schema = tool.get("outputSchema").filter(|schema| schema.to_string().len() <= SCHEMA_BYTES_MAX)?;
-            Some((tool["name"].as_str()?.to_owned(), jsonschema::options().build(schema).ok()?))
+            Some((tool["name"].as_str()?.to_owned(), validator(schema).ok()?))
         };
         *self.known() = list.iter().filter_map(read).collect();
     }
