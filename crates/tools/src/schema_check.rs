@@ -104,7 +104,8 @@ mod tests {
         assert!(matches!(validator(&doubling(40)), Err(SchemaError::TooLong)));
         // Without an end, and with one only where the value has its own.
         assert!(fits(&json!({ "$ref": "#" }), &json!(7)));
-        let twice = json!({ "properties": { "a": { "allOf": [{ "$ref": "#" }, { "$ref": "#" }] } }, "required": ["a"] });
+        let twice =
+            json!({ "properties": { "a": { "allOf": [{ "$ref": "#" }, { "$ref": "#" }] } }, "required": ["a"] });
         let deep = (0..60).fold(json!(7), |value, _| json!({ "a": value }));
         assert!(fits(&twice, &deep) && !fits(&twice, &json!({})) && !fits(&twice, &json!({ "a": {} })));
         // What only looks like a reference, and what leads elsewhere.
