@@ -83,6 +83,8 @@ async fn e5_the_backlog_is_worked_off_whatever_kills_hob() {
     hob.restart().await;
     hob.ask(ADA, "My sister comes on Friday", Reply::text("Good.")).await;
     until_status(&hob, "memory: by words and meaning (embedding-model)").await;
+    // What was said last is counted there once it is looked for.
+    until_embedded(&hob, 65).await;
     assert!(hob.stop().await.success());
     let (memories, embedded, vectors) = counts(&database).await;
     assert!(memories >= 64, "{memories}");
