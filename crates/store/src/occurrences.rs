@@ -73,6 +73,19 @@ pub async fn claim(
     Ok(())
 }
 
+/// Takes back that instants after this moment were missed: a clock that was ahead said so.
+pub async fn take_back_missed(tx: &mut Tx, id: ScheduleId, now: Timestamp) -> Result<(), StoreError> {
+    let now = millis(now);
+    sql::query!(
+        "DELETE FROM occurrences WHERE schedule_id = $1 AND due_at > $2 AND claimed_at > $2 AND state = 'missed'",
+        id,
+        now
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
 /// Forgets the looks before this moment that began nothing: there are many.
 pub async fn prune_looks(tx: &mut Tx, id: ScheduleId, before: Timestamp) -> Result<(), StoreError> {
     let before = millis(before);

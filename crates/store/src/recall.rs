@@ -109,7 +109,8 @@ pub async fn recall_candidates(
                ORDER BY id DESC LIMIT $10) latest
              CROSS JOIN recalled r ON r.run_id = latest.id WHERE r.memory_id IS NOT NULL)
            SELECT (SELECT coalesce(max(id), 0) FROM memories) AS "all!: i64",
-             (SELECT json_group_array(DISTINCT name) FROM speakers WHERE name IS NOT NULL) AS "speakers!: String",
+             (SELECT json_group_array(name) FROM (
+                SELECT DISTINCT name FROM speakers WHERE name IS NOT NULL ORDER BY name)) AS "speakers!: String",
              (SELECT json_group_array(json_array(id, importance)) FROM (
                 SELECT m.id, m.importance FROM json_each($1) s CROSS JOIN memories m ON m.scope = s.value
                 WHERE m.pinned = 1 AND $9 IS NOT NULL AND (m.origin <> 'guest' OR m.user_id = $9)

@@ -140,7 +140,7 @@ pub async fn open_offer(tx: &mut Tx, user: Option<UserId>) -> Result<Option<Offe
     let row = sql::query_as!(
         OfferRow,
         r#"SELECT user_id AS "user!: UserId", fingerprint FROM procedure_offers INDEXED BY procedure_offers_open
-           WHERE drafted_at IS NULL AND ($1 IS NULL OR user_id = $1) ORDER BY offered_at DESC LIMIT 1"#,
+           WHERE drafted_at IS NULL AND ($1 IS NULL OR user_id = $1) ORDER BY offered_at DESC, fingerprint LIMIT 1"#,
         user
     )
     .fetch_optional(&mut *tx)

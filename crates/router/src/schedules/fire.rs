@@ -93,7 +93,7 @@ struct DueRun {
 }
 
 /// The clock may have been set back: what follows from a rule then comes sooner than what was found by a clock that was ahead, perhaps
-/// by a year. What was done is done all the same.
+/// by a year, and what was too late for that one comes yet. What was done is done all the same.
 pub(super) async fn follow_clock(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
     for upcoming in schedules::upcoming(tx, i64::MAX).await? {
         let Some(row) = schedules::lookup(tx, upcoming.id).await? else { continue };
@@ -101,6 +101,7 @@ pub(super) async fn follow_clock(tx: &mut Tx, now: Timestamp) -> Result<(), Stor
         if next.is_some_and(|next| millis(next) < upcoming.next_at) {
             tracing::info!(schedule = %upcoming.id, "schedule.sooner: the clock was set back");
             schedules::set_next(tx, upcoming.id, next).await?;
+            occurrences::take_back_missed(tx, upcoming.id, now).await?;
         }
     }
     Ok(())
