@@ -70,7 +70,7 @@ async fn comes_due(tx: &mut Tx) -> Result<usize, StoreError> {
 
 on_both_engines! {
     #[tokio::test]
-    async fn b9_a_run_that_could_not_be_given_back_is_claimed_by_its_owner_again(store: Store) {
+    async fn b9_a_run_that_could_not_be_given_back_is_resumed_by_its_owner(store: Store) {
         store.write(driven).await.unwrap();
         assert_eq!(ask(&store, "another").await, (0, false));
         assert_eq!(ask(&store, ME).await, (1, true));

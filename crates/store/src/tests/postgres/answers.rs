@@ -151,7 +151,8 @@ async fn both_engines_answer_the_same() {
         let (mut runs, mut found) = (0, false);
         for _ in 0..RUNS * 4 {
             let arguments = arguments(sql, known.parameters.as_ref().unwrap(), &mut dice);
-            let Some((ours, theirs)) = answers(&mut sqlite, &mut postgres, (sql, &known.sql), &arguments).await else {
+            let texts = Texts { ours: sql, theirs: &known.sql };
+            let Some((ours, theirs)) = answers(&mut sqlite, &mut postgres, texts, &arguments).await else {
                 continue;
             };
             found |= ours.as_ref().is_ok_and(|rows| !rows.is_empty());
@@ -191,8 +192,10 @@ async fn fill(sqlite: &mut SqliteConnection, postgres: &mut PgConnection, dice: 
         let insert = format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), places.join(", "));
         let mut made = 0;
         for number in 1..400 {
-            let row: Vec<Value> =
-                columns.iter().map(|column| cell(&table, &sql, column, (made + 1, number), dice)).collect();
+            let row: Vec<Value> = columns
+                .iter()
+                .map(|column| cell(&table, &sql, column, RowNumber { row: made + 1, number }, dice))
+                .collect();
             if bound!(sqlx::query(AssertSqlSafe(insert.clone())), row).execute(&mut *sqlite).await.is_ok() {
                 bound!(sqlx::query(AssertSqlSafe(insert.clone())), row).execute(&mut *postgres).await.unwrap();
                 made += 1;
@@ -212,8 +215,15 @@ async fn fill(sqlite: &mut SqliteConnection, postgres: &mut PgConnection, dice: 
     postgres.execute("SET session_replication_role = origin").await.unwrap();
 }
 
+/// Which row of a table it is, and the how manieth that was tried for it.
+struct RowNumber {
+    row: i64,
+    number: i64,
+}
+
 /// A value for a column.
-fn cell(table: &str, sql: &str, column: &Column, (row, number): (i64, i64), dice: &mut Dice) -> Value {
+fn cell(table: &str, sql: &str, column: &Column, at: RowNumber, dice: &mut Dice) -> Value {
+    let RowNumber { row, number } = at;
     let is_null = !column.is_needed && dice.below(3) == 0;
     let some = |value: Value| match value {
         Value::Integer(_) if is_null => Value::Integer(None),
@@ -323,13 +333,20 @@ enum Refusal {
     Argument,
 }
 
+/// One text, for SQLite and for PostgreSQL.
+struct Texts<'a> {
+    ours: &'a str,
+    theirs: &'a str,
+}
+
 /// What both give; nothing where the arguments were none that the program would ever give.
 async fn answers(
     sqlite: &mut SqliteConnection,
     postgres: &mut PgConnection,
-    (ours, theirs): (&str, &str),
+    texts: Texts<'_>,
     arguments: &[Value],
 ) -> Option<(Answer, Answer)> {
+    let Texts { ours, theirs } = texts;
     sqlite.execute("BEGIN").await.unwrap();
     let query = bound!(sqlx::query(AssertSqlSafe(ours.to_owned())), arguments);
     let of_ours: Result<Vec<_>, _> = (&mut *sqlite).fetch_many(query).try_collect().await;
