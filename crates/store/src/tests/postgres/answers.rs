@@ -432,7 +432,18 @@ fn row_of_postgres(row: &PgRow) -> Vec<String> {
     (0..row.len()).map(cell).collect()
 }
 
-/// Blanks within JSON say nothing.
+/// Blanks within JSON say nothing, nor whether a number is written as 1 or as 1.0.
 fn text(found: String) -> String {
-    serde_json::from_str::<serde_json::Value>(&found).map_or(found, |json| json.to_string())
+    serde_json::from_str(&found).map_or(found, |json| with_reals(json).to_string())
+}
+
+fn with_reals(json: serde_json::Value) -> serde_json::Value {
+    match json {
+        serde_json::Value::Number(number) => serde_json::json!(number.as_f64()),
+        serde_json::Value::Array(values) => values.into_iter().map(with_reals).collect(),
+        serde_json::Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, with_reals(value))).collect()
+        }
+        other => other,
+    }
 }
