@@ -185,7 +185,7 @@ impl Store {
             match &self.place {
                 Place::File(file) => file.readers.run(unit).await,
                 #[cfg(feature = "postgres")]
-                Place::Server(server) => server.read(unit).await,
+                Place::Server(server) => Box::pin(server.read(unit)).await,
             }
         };
         let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;

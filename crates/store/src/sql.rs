@@ -19,7 +19,8 @@ use crate::tx::Engine;
 #[cfg(feature = "postgres")]
 const _: &str = include_str!("../../../migrations/postgres/queries.json");
 
-/// A query for either engine. Its arguments are taken when it runs, for the engine that it runs on.
+/// A query for either engine. Its arguments are taken when it runs, for the engine that it runs on. What waits for PostgreSQL is boxed, so
+/// that whoever waits for SQLite is no larger for it.
 pub(crate) struct Query<S, P> {
     sqlite: S,
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is one engine"))]
@@ -118,7 +119,7 @@ impl<S, P> Query<S, P> {
         match tx.engine() {
             Engine::Sqlite(connection) => (self.sqlite)().one(connection).await,
             #[cfg(feature = "postgres")]
-            Engine::Postgres(connection) => (self.postgres)().one(connection).await,
+            Engine::Postgres(connection) => Box::pin((self.postgres)().one(connection)).await,
         }
     }
 
@@ -132,7 +133,7 @@ impl<S, P> Query<S, P> {
         match tx.engine() {
             Engine::Sqlite(connection) => (self.sqlite)().optional(connection).await,
             #[cfg(feature = "postgres")]
-            Engine::Postgres(connection) => (self.postgres)().optional(connection).await,
+            Engine::Postgres(connection) => Box::pin((self.postgres)().optional(connection)).await,
         }
     }
 
@@ -146,7 +147,7 @@ impl<S, P> Query<S, P> {
         match tx.engine() {
             Engine::Sqlite(connection) => (self.sqlite)().all(connection).await,
             #[cfg(feature = "postgres")]
-            Engine::Postgres(connection) => (self.postgres)().all(connection).await,
+            Engine::Postgres(connection) => Box::pin((self.postgres)().all(connection)).await,
         }
     }
 
@@ -160,7 +161,7 @@ impl<S, P> Query<S, P> {
         let rows = match tx.engine() {
             Engine::Sqlite(connection) => (self.sqlite)().execute(connection).await?.rows_affected(),
             #[cfg(feature = "postgres")]
-            Engine::Postgres(connection) => (self.postgres)().execute(connection).await?,
+            Engine::Postgres(connection) => Box::pin((self.postgres)().execute(connection)).await?,
         };
         Ok(Done { rows })
     }

@@ -29,39 +29,44 @@ async fn count(tx: &mut Tx, list: &str) -> Result<i64, StoreError> {
     Ok(next)
 }
 
+/// What two daemons count at the same time.
+struct Race {
+    tried: AtomicUsize,
+    both: Barrier,
+}
+
+impl Race {
+    /// Counts on; at first once both have looked.
+    async fn count(self: Arc<Self>, daemon: &Store) -> Result<i64, StoreError> {
+        let is_first = Arc::new(AtomicBool::new(true));
+        let unit = async move |tx: &mut Tx| {
+            self.tried.fetch_add(1, Ordering::Relaxed);
+            counted(tx, "both").await?;
+            if is_first.swap(false, Ordering::Relaxed) {
+                self.both.wait().await;
+            }
+            count(tx, "both").await
+        };
+        daemon.write(unit).await
+    }
+}
+
 /// Each unit saw what the one before it had recorded, whichever daemon did.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_two_daemons_count_together_is_counted_once_each() {
     let cluster = Cluster::shared();
     let url = cluster.database().await;
     let daemons = [Store::open_url(&url).await.unwrap(), Store::open_url(&url).await.unwrap()];
-    let tried = Arc::new(AtomicUsize::new(0));
+    let race = Arc::new(Race { tried: AtomicUsize::new(0), both: Barrier::new(2) });
     let mut seen = Vec::new();
     for _ in 0..20 {
-        let both = Arc::new(Barrier::new(2));
-        let recorded = |daemon: &Store| {
-            let (tried, both, is_first) = (Arc::clone(&tried), Arc::clone(&both), Arc::new(AtomicBool::new(true)));
-            let daemon = daemon.clone();
-            async move {
-                daemon
-                    .write(async move |tx: &mut Tx| {
-                        tried.fetch_add(1, Ordering::Relaxed);
-                        counted(tx, "both").await?;
-                        // At first both have looked before either records.
-                        if is_first.swap(false, Ordering::Relaxed) {
-                            both.wait().await;
-                        }
-                        count(tx, "both").await
-                    })
-                    .await
-            }
-        };
-        let (one, other) = futures::join!(recorded(&daemons[0]), recorded(&daemons[1]));
+        let [one, other] = &daemons;
+        let (one, other) = futures::join!(Arc::clone(&race).count(one), Arc::clone(&race).count(other));
         seen.extend([one.unwrap(), other.unwrap()]);
     }
     seen.sort_unstable();
     assert_eq!(seen, (1..=40).collect::<Vec<_>>());
-    assert!(tried.load(Ordering::Relaxed) >= 60, "one of each two was tried again");
+    assert!(race.tried.load(Ordering::Relaxed) >= 60, "one of each two was tried again");
 }
 
 /// A unit that goes on after a statement that failed: PostgreSQL has taken nothing of it.
