@@ -222,20 +222,21 @@ impl Store {
 
     /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.
     pub async fn close(&self) {
-        let file = match &self.place {
-            Place::File(file) => file,
+        match &self.place {
+            Place::File(file) => {
+                // The last one to close folds the log into the file, and only the writer may.
+                self.pace.run(file.readers.close()).await;
+                if let Some(folder) = file.folder.lock().await.take() {
+                    self.pace.run(close(folder.into())).await;
+                }
+                self.writer.close().await;
+            }
             #[cfg(feature = "postgres")]
             Place::Server(server) => {
                 self.writer.close().await;
-                return server.close().await;
+                server.close().await;
             }
-        };
-        // The last one to close folds the log into the file, and only the writer may.
-        self.pace.run(file.readers.close()).await;
-        if let Some(folder) = file.folder.lock().await.take() {
-            self.pace.run(close(folder.into())).await;
         }
-        self.writer.close().await;
     }
 }
 

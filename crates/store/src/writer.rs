@@ -111,6 +111,16 @@ pub(crate) enum WritingEnd {
     Server(Server, Option<Tx>),
 }
 
+impl WritingEnd {
+    fn file(&mut self) -> Result<&mut Tx, StoreError> {
+        match self {
+            Self::File(connection) => Ok(connection),
+            #[cfg(feature = "postgres")]
+            Self::Server(..) => Err(StoreError::Database("a server looks after itself".to_owned())),
+        }
+    }
+}
+
 #[async_trait]
 pub(crate) trait QueuedUnit: Send {
     async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError>;
@@ -294,11 +304,7 @@ impl WriterTask {
 
     async fn run_outside_transaction(&mut self, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(), StoreError> {
         let Self { end, pace, .. } = self;
-        let connection = match end {
-            WritingEnd::File(connection) => connection,
-            #[cfg(feature = "postgres")]
-            WritingEnd::Server(..) => return Err(StoreError::Database("a server looks after itself".to_owned())),
-        };
+        let connection = end.file()?;
         if let SchedulingMode::Lockstep(boundary) = pace {
             boundary.before_commit().await;
         }
