@@ -214,6 +214,7 @@ fn input() -> ScriptInput {
 async fn run_or_attach(base: CliContext, chat: &str, stays: bool) -> anyhow::Result<(AttachedWindow, Option<Daemon>)> {
     let conditions = base.conditions();
     let blueprint = Blueprint {
+        state: base.state(),
         config: base.loaded.config,
         config_file: base.loaded.path,
         source: base.loaded.source,

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::cli::{exit, runtime, service, show, show_json};
+use crate::cli::{exit, runtime, service, show, show_json, state_if_known};
 use crate::daemon::triggers;
 use crate::doctor::rules::finding::{Check, Verdict};
 use crate::doctor::{DoctorInputs, run_checks};
-use hob_config::data_dir::data_dir_if_known;
 use hob_config::environment::Environment;
 use hob_config::load::{LoadError, LoadedConfig, load};
 use hob_config::secrets;
@@ -71,10 +70,15 @@ fn patient(live: bool, named: Option<&Path>) -> anyhow::Result<DoctorInputs> {
         loaded.as_ref().map_or_else(|| secrets::of_environment(&environment), |loaded| loaded.secrets(&environment));
     let redactor = Redactor::new(&hidden)?;
     hob_telemetry::hide(redactor.clone());
+    let (data_dir, state) = match state_if_known(named, &environment) {
+        Ok((data_dir, state)) => (Ok(data_dir), Ok(state)),
+        Err(error) => (Err(error.to_string()), Err(error.to_string())),
+    };
     Ok(DoctorInputs {
         loaded,
         problems,
-        data_dir: data_dir_if_known(named, &environment).map_err(|error| error.to_string()),
+        data_dir,
+        state,
         units: service::installed(&environment),
         environment,
         redactor,

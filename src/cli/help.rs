@@ -46,6 +46,7 @@ const PAGES: &[(&str, &str)] = &[
     ("secrets", include_str!("../../docs/secrets.md")),
     ("service", include_str!("../../docs/service.md")),
     ("setup", include_str!("../../docs/setup.md")),
+    ("several", include_str!("../../docs/several.md")),
     ("skills", include_str!("../../docs/skills.md")),
     ("slack", include_str!("../../docs/slack.md")),
     ("state", include_str!("../../docs/state.md")),

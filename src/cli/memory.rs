@@ -9,9 +9,7 @@ use clap::{Args, Subcommand};
 use crate::cli::load_running_config;
 use crate::cli::next_step::{refusal, refuse};
 use crate::cli::progress::Progress;
-use crate::cli::{runtime, show, show_data, show_json};
-use crate::daemon::DATABASE;
-use hob_config::data_dir::data_dir;
+use crate::cli::{runtime, show, show_data, show_json, state_place};
 use hob_config::environment::Environment;
 use hob_core::domain::memory::Scope;
 use hob_memory::forget::ForgetItem;
@@ -21,6 +19,7 @@ use hob_memory::transfer::import::ImportLines;
 use hob_memory::transfer::line;
 use hob_store::bystander_reader::Reader;
 use hob_store::bystander_writer::BystanderWriter;
+use hob_store::place::StatePlace;
 use hob_store::{memory_views, transfer};
 
 mod query;
@@ -97,38 +96,38 @@ pub struct MemorySelection {
 pub(super) fn run(command: MemoryCommand, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     let config = load_running_config(named, &environment)?.config;
-    let database = data_dir(&config.state, &environment)?.join(DATABASE);
+    let state = state_place(&config.state, &environment)?;
     runtime()?.block_on(async {
         match command {
-            MemoryCommand::Search { words, which } => search(&database, &words.join(" "), &which).await,
-            MemoryCommand::List { which } => list(&database, &which).await,
-            MemoryCommand::Forget { ids } => forget(&database, &ids).await,
-            MemoryCommand::Export { file } => export(&database, file.as_deref()).await,
+            MemoryCommand::Search { words, which } => search(&state, &words.join(" "), &which).await,
+            MemoryCommand::List { which } => list(&state, &which).await,
+            MemoryCommand::Forget { ids } => forget(&state, &ids).await,
+            MemoryCommand::Export { file } => export(&state, file.as_deref()).await,
             MemoryCommand::Import { file, person, house } => {
                 let into = if house {
                     ImportTarget::House
                 } else {
                     person.map_or(ImportTarget::AsItWas, ImportTarget::Person)
                 };
-                import(&database, &file, into).await
+                import(&state, &file, into).await
             }
             MemoryCommand::Stats { json } => {
-                let stats = stats::read(&database).await?;
+                let stats = stats::read(&state).await?;
                 if json { show_json(&stats) } else { Ok(show(&render::stats(&stats))?) }
             }
         }
     })
 }
 
-async fn search(database: &Path, words: &str, which: &MemorySelection) -> anyhow::Result<()> {
-    let mut reader = Reader::open(database).await?;
+async fn search(state: &StatePlace, words: &str, which: &MemorySelection) -> anyhow::Result<()> {
+    let mut reader = Reader::open(state).await?;
     let scopes = scopes(&mut reader, which.person.as_deref()).await?;
-    let found = query::search(database, words, scopes, usize::from(which.limit)).await?;
+    let found = query::search(state, words, scopes, usize::from(which.limit)).await?;
     if which.json { show_json(&found) } else { Ok(show(&render::row_lines(&found))?) }
 }
 
-async fn list(database: &Path, which: &MemorySelection) -> anyhow::Result<()> {
-    let mut reader = Reader::open(database).await?;
+async fn list(state: &StatePlace, which: &MemorySelection) -> anyhow::Result<()> {
+    let mut reader = Reader::open(state).await?;
     let scopes = scopes(&mut reader, which.person.as_deref()).await?;
     let found = reader.read(async |tx| query::newest(tx, &scopes, i64::from(which.limit)).await).await?;
     if which.json { show_json(&found) } else { Ok(show(&render::row_lines(&found))?) }
@@ -152,14 +151,14 @@ pub(super) async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Res
     }
 }
 
-async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
+async fn forget(state: &StatePlace, ids: &[String]) -> anyhow::Result<()> {
     let items = ids.iter().map(|id| {
         MemoryItem::parse(id).with_context(|| {
             refusal!("{id} is not a name of something remembered"; "m12 is something said, f7 a fact (`hob memory list`)")
         })
     });
     let items = items.collect::<anyhow::Result<Vec<_>>>()?;
-    let mut beside = BystanderWriter::open(database).await?;
+    let mut beside = BystanderWriter::open(state).await?;
     let mut missing = Vec::new();
     for item in items {
         let forgotten = beside.write(async |tx| ForgetItem::from(item).run(tx).await).await?;
@@ -177,8 +176,8 @@ async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
     }
 }
 
-async fn export(database: &Path, file: Option<&Path>) -> anyhow::Result<()> {
-    let lines = Reader::open(database).await?.read(export::export).await?;
+async fn export(state: &StatePlace, file: Option<&Path>) -> anyhow::Result<()> {
+    let lines = Reader::open(state).await?.read(export::export).await?;
     let text = line::write(&lines)?;
     let Some(file) = file else {
         return Ok(show_data(&text)?);
@@ -203,7 +202,7 @@ enum ImportTarget {
     Person(String),
 }
 
-async fn import(database: &Path, file: &Path, into: ImportTarget) -> anyhow::Result<()> {
+async fn import(state: &StatePlace, file: &Path, into: ImportTarget) -> anyhow::Result<()> {
     let text = if file == Path::new("-") {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_bytes| text)
@@ -215,9 +214,9 @@ async fn import(database: &Path, file: &Path, into: ImportTarget) -> anyhow::Res
     let into = match into {
         ImportTarget::AsItWas => None,
         ImportTarget::House => Some(Scope::House),
-        ImportTarget::Person(name) => Some(person_named(&mut Reader::open(database).await?, &name).await?),
+        ImportTarget::Person(name) => Some(person_named(&mut Reader::open(state).await?, &name).await?),
     };
-    let mut beside = BystanderWriter::open(database).await?;
+    let mut beside = BystanderWriter::open(state).await?;
     let progress = Progress::begin("Importing");
     let (all, import) = (lines.len(), ImportLines { lines, into });
     let imported = beside.write(async |tx| import.run(tx, &|done| progress.count(done, all)).await).await?;

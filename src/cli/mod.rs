@@ -76,15 +76,17 @@ use crate::cli::status::StatusArguments;
 use crate::cli::version::VersionArguments;
 use crate::cli::web::WebArguments;
 use crate::daemon::triggers;
-use hob_config::data_dir::{create_data_dir, data_dir};
+use hob_config::data_dir::{self, DataDirError, create_data_dir, data_dir};
 use hob_config::environment::Environment;
 use hob_config::good_configs::fallback::{Fallback, load_or_good};
 use hob_config::load::{LoadedConfig, load};
+use hob_config::state::StateConfig;
 use hob_config::switched_off;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::condition::{Conditions, SystemPart};
 use hob_core::domain::redactor::Redactor;
 use hob_core::render::clean::clean;
+use hob_store::place::StatePlace;
 
 /// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
 #[derive(Debug, Parser)]
@@ -185,6 +187,10 @@ struct CliContext {
 }
 
 impl CliContext {
+    fn state(&self) -> StatePlace {
+        StatePlace::of(self.loaded.config.state.url.as_ref(), &self.data_dir)
+    }
+
     /// What does not work as it should, before anything has started; it is in the log as well.
     fn conditions(&self) -> Conditions {
         let conditions = Conditions::default();
@@ -226,6 +232,22 @@ fn load_running_config(named: Option<&std::path::Path>, environment: &Environmen
         eprintln!("degraded: {}", fallback.trouble(SystemClock.now()));
     }
     Ok(loaded)
+}
+
+/// Where the state is.
+fn state_place(state: &StateConfig, environment: &Environment) -> Result<StatePlace, DataDirError> {
+    Ok(StatePlace::of(state.url.as_ref(), &data_dir(state, environment)?))
+}
+
+/// Where the data is and where the state, of a config that may have problems.
+fn state_if_known(
+    named: Option<&std::path::Path>,
+    environment: &Environment,
+) -> Result<(PathBuf, StatePlace), DataDirError> {
+    let state = data_dir::state_if_known(named, environment);
+    let data_dir = data_dir(&state, environment)?;
+    let place = StatePlace::of(state.url.as_ref(), &data_dir);
+    Ok((data_dir, place))
 }
 
 /// Loads the config, or the last good one, and makes the data directory.

@@ -141,6 +141,7 @@ fn of_start(error: &StartError) -> NextStep {
 fn of_store(error: &StoreError) -> NextStep {
     match error {
         StoreError::Full
+        | StoreError::Server { .. }
         | StoreError::ReadOnly(_)
         | StoreError::Damaged(_)
         | StoreError::Newer { .. }

@@ -8,7 +8,6 @@ use clap::{Args, ValueEnum};
 use crate::cli::load_running_config;
 use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{runtime, show};
-use crate::daemon::DATABASE;
 use crate::daemon::triggers::how_to_own;
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
@@ -22,6 +21,7 @@ use hob_store::bystander_reader::Reader;
 use hob_store::bystander_writer::BystanderWriter;
 use hob_store::lock::{DataLock, LockError};
 use hob_store::pairings::PendingPairing;
+use hob_store::place::StatePlace;
 
 /// What somebody may who is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -54,11 +54,11 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
     let environment = Environment::of_process();
     let config = load_running_config(named, &environment)?.config;
     let directory = data_dir(&config.state, &environment)?;
-    let database = directory.join(DATABASE);
+    let state = StatePlace::of(config.state.url.as_ref(), &directory);
     let now = SystemClock.now();
     runtime()?.block_on(async {
         let Some(code) = &arguments.code else {
-            let shown = Reader::open(&database).await?.read(async |tx| codes::pairing_overview(tx, now).await).await?;
+            let shown = Reader::open(&state).await?.read(async |tx| codes::pairing_overview(tx, now).await).await?;
             let is_running = matches!(DataLock::take(&directory), Err(LockError::Taken { .. }));
             return Ok(show(&render(&shown, is_running))?);
         };
@@ -70,7 +70,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
             RoleArgument::Admin => Role::Admin,
             RoleArgument::Owner => Role::Owner,
         };
-        let mut beside = BystanderWriter::open(&database).await?;
+        let mut beside = BystanderWriter::open(&state).await?;
         let confirmed = beside.write(async move |tx| pairing::confirm(tx, &code, role, now).await).await?;
         beside.close().await;
         match confirmed {

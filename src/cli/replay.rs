@@ -10,8 +10,7 @@ use crate::cli::configured_models;
 use crate::cli::load_running_config;
 use crate::cli::next_step::{Refusal, refusal, refuse};
 use crate::cli::replay::continuation::{AskArguments, Caps, Continuation, ContinuationRunner};
-use crate::cli::{runtime, show, show_json};
-use crate::daemon::DATABASE;
+use crate::cli::{runtime, show, show_json, state_place};
 use hob_agent::machine::run_start::ModelBill;
 use hob_agent::prompt::PromptInputs;
 use hob_agent::replay::RecordedRun;
@@ -20,7 +19,6 @@ use hob_agent::replay::run_at;
 use hob_agent::replay::tree::RunTree;
 use hob_agent::replay::verify::ReplayVerdict;
 use hob_agent::replay::what_if::{WhatIf, WhatIfChange, WhatIfReport, what_if, what_if_until_request};
-use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_config::load::LoadedConfig;
 use hob_core::domain::ids::RunId;
@@ -71,7 +69,7 @@ struct ComparisonReport {
 pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<OpenedDatabase> {
     let environment = Environment::of_process();
     let loaded = load_running_config(named, &environment)?;
-    let reader = Reader::open(&data_dir(&loaded.config.state, &environment)?.join(DATABASE)).await?;
+    let reader = Reader::open(state_place(&loaded.config.state, &environment)?).await?;
     Ok(OpenedDatabase { reader, loaded })
 }
 

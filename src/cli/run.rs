@@ -164,6 +164,7 @@ fn blueprint(base: &CliContext, conditions: Conditions) -> Blueprint {
         source: base.loaded.source.clone(),
         redactor: base.redactor.clone(),
         data_dir: base.data_dir.clone(),
+        state: base.state(),
         environment: base.environment.clone(),
         serves: ServedChannels::Configured,
         trial: None,

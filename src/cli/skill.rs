@@ -9,15 +9,15 @@ use jiff::Timestamp;
 
 use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, base, runtime, show};
-use crate::daemon::DATABASE;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::skills::{SkillBook as _, SkillList};
 use hob_skill::archive::{ARCHIVE_BYTES_MAX, Bundle};
 use hob_skill::library::{Library, RecordChange};
 use hob_skill::loaded_skills::{LoadedSkills, SkillFolders};
 use hob_skill::{fetch, install, report};
+use hob_store::Store;
 use hob_store::bystander_reader::Reader;
-use hob_store::{SchedulingMode, Store};
+use hob_store::place::StatePlace;
 
 /// The most characters of a skill's description in the list.
 const LINE_CHARS_MAX: usize = 100;
@@ -72,7 +72,7 @@ pub enum SkillCommand {
 pub(super) fn run(command: SkillCommand, named: Option<&Path>) -> anyhow::Result<()> {
     let base = base(named)?;
     runtime()?.block_on(async {
-        let store = open(&base.data_dir.join(DATABASE)).await?;
+        let store = open(&base.state()).await?;
         let places = SkillFolders::of(&base.data_dir, base.loaded.config.skills.dirs.clone());
         let library = Library::open(store.clone(), places, base.redactor.clone(), Arc::default());
         let done = carry_out(command, &library, &base).await;
@@ -82,9 +82,9 @@ pub(super) fn run(command: SkillCommand, named: Option<&Path>) -> anyhow::Result
 }
 
 /// A Hob that never ran has no database yet; one of another Hob is left as it is.
-pub(super) async fn open(database: &Path) -> anyhow::Result<Store> {
-    Reader::find(database).await?;
-    Ok(Store::open(database, SchedulingMode::Threaded).await?)
+pub(super) async fn open(state: &StatePlace) -> anyhow::Result<Store> {
+    drop(Reader::find(state).await?);
+    Ok(state.open().await?)
 }
 
 async fn carry_out(command: SkillCommand, library: &Library, base: &CliContext) -> anyhow::Result<()> {

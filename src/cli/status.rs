@@ -8,17 +8,16 @@ use clap::Args;
 use jiff::tz::TimeZone;
 
 use crate::cli::next_step::{refusal, refuse};
-use crate::cli::{runtime, show, show_json};
-use crate::daemon::DATABASE;
+use crate::cli::{runtime, show, show_json, state_if_known};
 use crate::daemon::backups::folder;
 use hob_config::Config;
-use hob_config::data_dir::data_dir_if_known;
 use hob_config::environment::Environment;
 use hob_config::load::load;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_store::bystander_reader::Reader;
 use hob_store::error::StoreError;
 use hob_store::lock::holder;
+use hob_store::place::StatePlace;
 use hob_web::local_client::{AskError, ask};
 use hob_web::status::{self, StatusPaths, StatusReport, offline_report};
 
@@ -36,7 +35,7 @@ pub struct StatusArguments {
 /// Asks the running Hob, else its database.
 pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let data_dir = data_dir_if_known(named, &environment)?;
+    let (data_dir, state) = state_if_known(named, &environment)?;
     let report: StatusReport = match ask(&data_dir, "/status", WITHIN) {
         Ok(answer) => serde_json::from_str(&answer.body)
             .context(refusal!("the Hob that runs is another version"; "restart it"))?,
@@ -47,10 +46,8 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
                 Ok(loaded) => (loaded.config, loaded.path),
                 Err(_told_by_doctor) => (Config::default(), None),
             };
-            offline_status(
-                &config,
-                StatusPaths { backups: folder(&data_dir, config.backup.dir.as_ref()), data_dir, config: path },
-            )?
+            let backups = folder(&data_dir, config.backup.dir.as_ref());
+            offline_status(&config, StatusPaths { backups, data_dir, config: path }, &state)?
         }
         Err(error) => return Err(error.into()),
     };
@@ -58,13 +55,12 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
 }
 
 /// What can be told of a Hob that answers nobody.
-fn offline_status(config: &Config, places: StatusPaths) -> anyhow::Result<StatusReport> {
+fn offline_status(config: &Config, places: StatusPaths, state: &StatePlace) -> anyhow::Result<StatusReport> {
     let now = SystemClock.now();
     let zone = config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
-    let database = places.data_dir.join(DATABASE);
     let books = runtime()?.block_on(async {
-        Reader::open(&database).await?.read(async |tx| status::read_store_status(tx, &zone, now).await).await
+        Reader::open(state).await?.read(async |tx| status::read_store_status(tx, &zone, now).await).await
     });
     let books = match books {
         Ok(books) => Some(books),

@@ -1,22 +1,21 @@
 //! `hob version`: which Hob this is, and whether it fits the database and the config that are there.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::{exit, runtime, show, show_json};
-use crate::daemon::DATABASE;
-use hob_config::data_dir::data_dir_if_known;
+use crate::cli::{exit, runtime, show, show_json, state_if_known};
 use hob_config::environment::Environment;
 use hob_config::load::{LoadError, load};
 use hob_store::error::StoreError;
-use hob_store::inspect::{known, schema};
+use hob_store::inspect::{known, known_at, schema};
+use hob_store::place::StatePlace;
 
 /// The platforms and parts that it was built with.
-const FEATURES: [(&str, bool); 9] = [
+const FEATURES: [(&str, bool); 10] = [
     ("telegram", cfg!(feature = "telegram")),
     ("slack", cfg!(feature = "slack")),
     ("discord", cfg!(feature = "discord")),
@@ -26,6 +25,7 @@ const FEATURES: [(&str, bool); 9] = [
     ("mail", cfg!(feature = "mail")),
     ("home", cfg!(feature = "home")),
     ("keyring", cfg!(feature = "keyring")),
+    ("postgres", cfg!(feature = "postgres")),
 ];
 
 /// Whether it was built with this platform or part.
@@ -69,7 +69,7 @@ struct Version {
 /// Whether it fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Compatibility {
-    database: PathBuf,
+    database: String,
     /// The schema that the database has; none: there is none, or it cannot be read.
     schema: Option<i64>,
     /// What is to be said of it.
@@ -87,16 +87,16 @@ pub(super) fn run(arguments: &VersionArguments, named: Option<&Path>) -> anyhow:
     let mut code = 0;
     if arguments.check {
         let environment = Environment::of_process();
-        let database = data_dir_if_known(named, &environment)?.join(DATABASE);
-        let found = runtime()?.block_on(schema(&database));
+        let (_, state) = state_if_known(named, &environment)?;
+        let found = runtime()?.block_on(schema(&state));
         let config = match load(named, &environment) {
             Ok(_fits) => Vec::new(),
             Err(LoadError::Invalid(problems)) => problems.iter().map(ToString::to_string).collect(),
             Err(error) => vec![error.to_string()],
         };
-        let (told, database_code) = judge(found.as_ref().copied(), version.schema);
+        let (told, database_code) = judge(found.as_ref().copied(), known_at(&state), &state);
         code = if config.is_empty() { database_code } else { database_code.max(exit::CONFIG) };
-        version.check = Some(Compatibility { database, schema: found.ok(), told, config });
+        version.check = Some(Compatibility { database: state.to_string(), schema: found.ok(), told, config });
     }
     if arguments.json {
         show_json(&version)?
@@ -107,7 +107,11 @@ pub(super) fn run(arguments: &VersionArguments, named: Option<&Path>) -> anyhow:
 }
 
 /// What is to be said of a database, and the exit code.
-fn judge(found: Result<i64, &StoreError>, known: i64) -> (String, u8) {
+fn judge(found: Result<i64, &StoreError>, known: i64, place: &StatePlace) -> (String, u8) {
+    let copy = match place {
+        StatePlace::File(_) => "and before that keeps a copy in snapshots/",
+        StatePlace::Server(_) => "and keeps no copy: make a backup before (`hob backup`)",
+    };
     match found {
         Ok(found) if found > known => (
             format!(
@@ -117,10 +121,7 @@ fn judge(found: Result<i64, &StoreError>, known: i64) -> (String, u8) {
             exit::DATABASE,
         ),
         Ok(found) if found < known => (
-            format!(
-                "of schema {found}: the next start brings it to {known}, and before that keeps a copy in snapshots/. An older Hob \
-                 cannot use it then"
-            ),
+            format!("of schema {found}: the next start brings it to {known}, {copy}. An older Hob cannot use it then"),
             0,
         ),
         Ok(found) => (format!("of schema {found}, as this Hob has it"), 0),
@@ -134,7 +135,7 @@ impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "hob {}, schema {}", self.version, self.schema)?;
         let Some(Compatibility { database, told, config, .. }) = &self.check else { return Ok(()) };
-        writeln!(f, "database: {}: {told}", database.display())?;
+        writeln!(f, "database: {database}: {told}")?;
         if config.is_empty() {
             return writeln!(f, "config: all of it is understood");
         }
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn n12_what_is_said_of_a_database() {
         let said = |found: Result<i64, StoreError>| {
-            let (told, code) = judge(found.as_ref().copied(), 14);
+            let (told, code) = judge(found.as_ref().copied(), 14, &StatePlace::of(None, Path::new("/d")));
             format!("{code}: {told}")
         };
         let all = [

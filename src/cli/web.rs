@@ -10,9 +10,7 @@ use jiff::Timestamp;
 use url::{Host, Url};
 
 use crate::cli::next_step::{refusal, refuse};
-use crate::cli::{qr, runtime, show};
-use crate::daemon::DATABASE;
-use hob_config::data_dir::data_dir_if_known;
+use crate::cli::{qr, runtime, show, state_if_known};
 use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::rng::SystemRng;
@@ -73,10 +71,10 @@ pub enum TokenCommand {
 /// When Hob does not run or serves no page, or the database cannot be written.
 pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let directory = data_dir_if_known(named, &environment)?;
+    let (directory, state) = state_if_known(named, &environment)?;
     let now = SystemClock.now();
     runtime()?.block_on(async {
-        let mut beside = BystanderWriter::open(&directory.join(DATABASE)).await?;
+        let mut beside = BystanderWriter::open(&state).await?;
         let told = match arguments.command {
             None => {
                 let page = page(&directory)?;

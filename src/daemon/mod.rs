@@ -77,7 +77,8 @@ use hob_store::backup::restore;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::lock::DataLock;
-use hob_store::{SchedulingMode, Store, Tx, recordings, runs};
+use hob_store::place::StatePlace;
+use hob_store::{Store, Tx, recordings, runs};
 use hob_tools::process_reaper::ProcessReaper;
 use hob_tools::sandbox::process_hardening;
 
@@ -85,8 +86,6 @@ use hob_tools::sandbox::process_hardening;
 const STOP_MARGIN: Duration = Duration::from_secs(5);
 /// What of it is kept for the database.
 const CLOSE: Duration = Duration::from_millis(500);
-/// The database's file in the data directory.
-pub const DATABASE: &str = "hob.db";
 
 /// Where people reach this Hob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,8 +113,10 @@ pub struct Blueprint {
     pub config_file: Option<PathBuf>,
     /// The file's text as it was when it was read; empty without a file. It may hold keys.
     pub source: Secret,
-    /// Where its data is; it exists.
+    /// Where its files are; it exists.
     pub data_dir: PathBuf,
+    /// Where its database is.
+    pub state: StatePlace,
     /// What must never be seen: see `Loaded::secrets`.
     pub redactor: Redactor,
     /// The process's environment: keys for models.
@@ -146,7 +147,7 @@ pub struct Daemon {
     _lock: Arc<DataLock>,
 }
 
-/// A data directory that this process has for its own, and the database in it, of this Hob's schema.
+/// A data directory that this process has for its own, and the database that belongs to it, of this Hob's schema.
 pub struct OpenedData {
     store: Store,
     lock: DataLock,
@@ -166,8 +167,7 @@ impl OpenedData {
         }
         // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
         ProcessReaper::of(data_dir).kill().await;
-        let database = data_dir.join(DATABASE);
-        Ok(Self { store: Store::open(&database, SchedulingMode::Threaded).await?, lock })
+        Ok(Self { store: blueprint.state.open().await?, lock })
     }
 }
 

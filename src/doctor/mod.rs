@@ -21,6 +21,7 @@ use hob_config::load::LoadedConfig;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
+use hob_store::place::StatePlace;
 
 /// How long a check may take.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -35,6 +36,8 @@ pub struct DoctorInputs {
     pub problems: Vec<String>,
     /// The data directory; else why there is none.
     pub data_dir: Result<PathBuf, String>,
+    /// Where the state is; else why that is not known.
+    pub state: Result<StatePlace, String>,
     /// The process's environment.
     pub environment: Environment,
     pub units: Vec<InstalledUnit>,

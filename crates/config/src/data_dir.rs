@@ -58,17 +58,22 @@ pub fn data_dir(state: &StateConfig, env: &Environment) -> Result<PathBuf, DataD
 /// Where the data is of a config that may have problems, or cannot be read at all: whoever looks after a Hob in trouble must
 /// find it.
 pub fn data_dir_if_known(named: Option<&Path>, env: &Environment) -> Result<PathBuf, DataDirError> {
-    if let Some(home) = env.path("HOB_HOME") {
-        return Ok(home);
+    match env.path("HOB_HOME") {
+        Some(home) => Ok(home),
+        None => data_dir(&state_if_known(named, env), env),
     }
-    let state = match load::load(named, env) {
+}
+
+/// What of `[state]` is known of such a config.
+pub fn state_if_known(named: Option<&Path>, env: &Environment) -> StateConfig {
+    match load::load(named, env) {
         Ok(loaded) => loaded.config.state,
         Err(_told_by_others) => {
             let noted = || data_dir_notes::noted_data_dir(&good_configs::place(named, env)?, env);
-            StateConfig { dir: load::state_dir(named, env).or_else(noted) }
+            let stated = load::stated(named, env);
+            StateConfig { dir: stated.dir.or_else(noted), ..stated }
         }
-    };
-    data_dir(&state, env)
+    }
 }
 
 /// Makes sure that the directory is there and writable; what has to be made is made for this user only (0700).
@@ -111,7 +116,7 @@ mod tests {
             (None, &all[1..3], "/xdg/hob"),
             (None, &all[2..3], "/home/me/.local/share/hob"),
         ] {
-            let state = StateConfig { dir: dir.map(PathBuf::from) };
+            let state = StateConfig { dir: dir.map(PathBuf::from), ..StateConfig::default() };
             let env = Environment::of("/w", env.iter().copied());
             assert_eq!(data_dir(&state, &env).unwrap(), PathBuf::from(expected));
         }

@@ -67,7 +67,7 @@ pub mod show;
 pub(crate) mod skills;
 pub mod slack;
 pub mod speech;
-pub(crate) mod state;
+pub mod state;
 pub mod switched_off;
 pub mod telegram;
 pub mod telemetry;

@@ -10,12 +10,13 @@ use serde::Deserialize;
 use toml::Value as Toml;
 
 use crate::check::DocumentCheck;
-use crate::document::{DocumentNode, DocumentValue};
+use crate::document::DocumentValue;
 use crate::environment::Environment;
 use crate::expand::Expansion;
 use crate::problem::{Finding, Problem, Problems};
 use crate::renamed_keys::{RENAMED, RenamedKey};
 use crate::secret_reference::SecretSources;
+use crate::state::StateConfig;
 use crate::switched_off::{SectionOff, SectionsToSwitchOff};
 use crate::{Config, document, expand, renamed_keys, secrets, shape};
 use hob_core::domain::secret::Secret;
@@ -274,15 +275,19 @@ fn open_to_others(path: &Path) -> Option<LoadNote> {
     })
 }
 
-/// `[state] dir` of a config with problems elsewhere; none: it says nothing of that, or is no TOML.
-pub(super) fn state_dir(named: Option<&Path>, env: &Environment) -> Option<PathBuf> {
-    let (path, text) = find(named, env).ok()??;
+/// `[state]` of a config with problems elsewhere; nothing where it says nothing of that, or is no TOML.
+pub(super) fn stated(named: Option<&Path>, env: &Environment) -> StateConfig {
+    let Ok(Some((path, text))) = find(named, env) else { return StateConfig::default() };
     let (table, _) = resolved(&path, &text, env);
-    let (_, DocumentNode { value: DocumentValue::Table(state), .. }) = table.get("state")? else { return None };
-    match &state.get("dir")?.1.value {
-        DocumentValue::Text(dir) => Some(PathBuf::from(dir)),
+    let state = table.get("state").map(|(_, node)| &node.value);
+    let stated = |key: &str| match state {
+        Some(DocumentValue::Table(state)) => match &state.get(key)?.1.value {
+            DocumentValue::Text(text) => Some(text.clone()),
+            _ => None,
+        },
         _ => None,
-    }
+    };
+    StateConfig { dir: stated("dir").map(PathBuf::from), url: stated("url").map(Secret::new) }
 }
 
 /// What is left to say if the types refuse what their own schema lets pass; tests hold that this does not happen.

@@ -2,6 +2,7 @@
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
+use url::{Url, form_urlencoded};
 
 use crate::Config;
 use crate::document::{DocumentNode, DocumentTable, DocumentValue};
@@ -96,6 +97,16 @@ pub(super) fn items(schema: &Json) -> Option<&Json> {
     schema.get("items").or_else(|| alternatives(schema).find_map(items))
 }
 
+/// Those of a URL, as they stand in it and as they are: each may be seen without the rest.
+fn passwords_in(text: &str) -> Vec<String> {
+    let Ok(url) = Url::parse(text) else { return Vec::new() };
+    let written = url.password().unwrap_or_default();
+    let plain = format!("password={}", written.replace('+', "%2B").replace('&', "%26"));
+    let plain = form_urlencoded::parse(plain.as_bytes());
+    let all = plain.chain(url.query_pairs()).filter(|(key, _)| key == "password").map(|(_, value)| value.into_owned());
+    all.chain([written.to_owned()]).filter(|password| !password.is_empty()).collect()
+}
+
 fn alternatives(schema: &Json) -> impl Iterator<Item = &Json> {
     ["anyOf", "oneOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten()
 }
@@ -110,7 +121,10 @@ fn collect(schema: &Json, table: &DocumentTable, found: &mut Vec<Secret>) {
 
 fn collect_node(schema: &Json, node: &DocumentNode, found: &mut Vec<Secret>) {
     match &node.value {
-        DocumentValue::Text(text) if is_secret(schema) => found.push(Secret::new(text.clone())),
+        DocumentValue::Text(text) if is_secret(schema) => {
+            found.extend(passwords_in(text).into_iter().map(Secret::new));
+            found.push(Secret::new(text.clone()));
+        }
         DocumentValue::Table(table) => collect(schema, table, found),
         DocumentValue::List(list) => {
             let Some(schema) = items(schema) else { return };
@@ -146,6 +160,8 @@ mod tests {
             bot_token = "12:AAA"
             [agent]
             system_prompt = "no secret"
+            [state]
+            url = "postgres://hob:a%2Fb+c@db/hob"
         "#;
         let env = [
             ("OPENAI", "first-key"),
@@ -158,6 +174,9 @@ mod tests {
         let found = load_text(Path::new("/w/config.toml"), text, &env).unwrap().secrets(&env);
         let mut found: Vec<&str> = found.iter().map(Secret::expose).collect();
         found.sort_unstable();
-        assert_eq!(found, ["12:AAA", "first-key", "second-key", "third-key"]);
+        assert_eq!(
+            found,
+            ["12:AAA", "a%2Fb+c", "a/b+c", "first-key", "postgres://hob:a%2Fb+c@db/hob", "second-key", "third-key"]
+        );
     }
 }

@@ -210,13 +210,16 @@ impl Store {
         self.writer.waiting()
     }
 
-    /// How much room the database takes, as the file system says.
-    pub fn footprint(&self) -> Footprint {
+    /// How much room the database takes, as the file system says or the server.
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "only a server is asked"))]
+    pub async fn footprint(&self) -> Result<Footprint, StoreError> {
         match &self.place {
-            Place::File(file) => Footprint::of(&file.path),
-            // What it takes on another machine is not seen from here.
+            Place::File(file) => Ok(Footprint::of(&file.path)),
             #[cfg(feature = "postgres")]
-            Place::Server(_) => Footprint::default(),
+            Place::Server(server) => Ok(Footprint { file_bytes: server.bytes().await?, ..Footprint::default() }),
         }
     }
 

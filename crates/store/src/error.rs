@@ -23,6 +23,13 @@ pub enum StoreError {
     /// The server does not answer, or has ended the connection: it goes on when it is back.
     #[error("the database server cannot be reached: {0}")]
     Disconnected(String),
+    /// The server, or the database on it, will not do.
+    #[error("the database server cannot be used: {what}; {fix}")]
+    Server {
+        what: String,
+        /// What to do about it.
+        fix: String,
+    },
     /// The connection broke while a transaction was committed, and the server no longer says whether it was.
     #[error("the connection broke while something was stored, and the server does not say whether it was")]
     Unknown,
@@ -97,6 +104,7 @@ impl StoreError {
             Self::Database(_) => true,
             // To do it again might be to do it twice.
             Self::Unknown
+            | Self::Server { .. }
             | Self::ReadOnly(_)
             | Self::Damaged(_)
             | Self::Newer { .. }
@@ -137,6 +145,7 @@ impl StoreError {
             Self::Busy(what) => Self::Busy(what.clone()),
             Self::Conflict(what) => Self::Conflict(what.clone()),
             Self::Disconnected(what) => Self::Disconnected(what.clone()),
+            Self::Server { what, fix } => Self::Server { what: what.clone(), fix: fix.clone() },
             Self::Unknown => Self::Unknown,
             Self::ReadOnly(what) => Self::ReadOnly(what.clone()),
             Self::Damaged(what) => Self::Damaged(what.clone()),

@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::StoreError;
+use crate::place::StatePlace;
+#[cfg(feature = "postgres")]
+use crate::postgres::server;
 use crate::space;
 
 /// The files and their disk, as the file system tells of them without opening anything (lesson 10).
@@ -16,6 +20,20 @@ pub struct Footprint {
 }
 
 impl Footprint {
+    /// Of the database at this place; on a server only the database itself is seen.
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    pub async fn at(place: &StatePlace) -> Result<Self, StoreError> {
+        match place {
+            StatePlace::File(path) => Ok(Self::of(path)),
+            #[cfg(feature = "postgres")]
+            StatePlace::Server(url) => Ok(Self { file_bytes: server::bytes(url.expose()).await?, ..Self::default() }),
+            #[cfg(not(feature = "postgres"))]
+            StatePlace::Server(_) => Err(crate::place::unsupported()),
+        }
+    }
+
     pub(super) fn of(path: &Path) -> Self {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
         let mut wal = path.as_os_str().to_owned();

@@ -2,10 +2,18 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
+use hob_core::domain::clock::Clock;
+
 use crate::error::StoreError;
+use crate::place::StatePlace;
+#[cfg(not(feature = "postgres"))]
+use crate::place::unsupported;
+#[cfg(feature = "postgres")]
+use crate::postgres::{self, server};
 use crate::{MIGRATIONS, options};
 
 /// So many rows that refer to none are counted.
@@ -33,15 +41,77 @@ pub fn known() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
 }
 
+/// The newest that it knows of the kind of database at this place.
+pub fn known_at(place: &StatePlace) -> i64 {
+    match place {
+        #[cfg(feature = "postgres")]
+        StatePlace::Server(_) => postgres::known(),
+        #[cfg(not(feature = "postgres"))]
+        StatePlace::Server(_) => 0,
+        StatePlace::File(_) => known(),
+    }
+}
+
 /// The newest migration in the database.
 ///
 /// # Errors
 /// When there is no database, or it cannot be read.
-pub async fn schema(path: &Path) -> Result<i64, StoreError> {
+pub async fn schema(place: impl Into<StatePlace>) -> Result<i64, StoreError> {
+    let place = place.into();
+    let path = match &place {
+        StatePlace::File(path) => path,
+        #[cfg(feature = "postgres")]
+        StatePlace::Server(url) => {
+            let mut connection = server::connect(&server::options(url.expose())?).await?;
+            let schema = postgres::schema(&mut connection).await?;
+            connection.close().await?;
+            return schema.ok_or_else(|| StoreError::Missing(place.to_string()));
+        }
+        #[cfg(not(feature = "postgres"))]
+        StatePlace::Server(_) => return Err(unsupported()),
+    };
     let mut connection = open(path).await?;
     let schema = crate::schema(&mut connection).await.map(Option::unwrap_or_default);
     connection.close().await?;
     schema
+}
+
+/// A server that will do, and how it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerReport {
+    /// Where, without a password.
+    pub place: String,
+    /// PostgreSQL's own.
+    pub version: String,
+    /// The newest migration in the database; none: nothing was ever stored in it.
+    pub schema: Option<i64>,
+    /// The newest that this Hob knows.
+    pub known: i64,
+    /// The database's size.
+    pub bytes: u64,
+    /// How long the smallest question takes, in the middle of some.
+    pub round_trip: Duration,
+    /// How much its clock is ahead of this machine's, in milliseconds.
+    pub ahead_ms: i64,
+    /// How many connections all its users have, this look among them.
+    pub connections: i64,
+    /// How many they may have.
+    pub connections_max: i64,
+}
+
+/// Looks at the server.
+///
+/// # Errors
+/// When it cannot be reached, or will not do.
+#[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "no server can be asked"))]
+pub async fn inspect_server(place: &StatePlace, clock: &dyn Clock) -> Result<ServerReport, StoreError> {
+    match place {
+        #[cfg(feature = "postgres")]
+        StatePlace::Server(url) => server::inspect(url.expose(), clock).await,
+        #[cfg(not(feature = "postgres"))]
+        StatePlace::Server(_) => Err(unsupported()),
+        StatePlace::File(path) => Err(StoreError::Database(format!("{} is a file", path.display()))),
+    }
 }
 
 /// Looks at all of it; `thorough`: also whether each index has what its table has.

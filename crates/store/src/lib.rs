@@ -47,6 +47,7 @@ mod packed_texts;
 pub mod pairings;
 pub mod parked;
 pub mod people;
+pub mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
 pub mod private_chats;

@@ -22,7 +22,9 @@ enum Connection {
     Sqlite(SqliteConnection),
     PooledSqlite(PoolConnection<Sqlite>),
     #[cfg(feature = "postgres")]
-    Postgres(PoolConnection<Postgres>),
+    Postgres(Box<PgConnection>),
+    #[cfg(feature = "postgres")]
+    PooledPostgres(PoolConnection<Postgres>),
 }
 
 /// What a query runs on.
@@ -45,9 +47,16 @@ impl From<PoolConnection<Sqlite>> for Tx {
 }
 
 #[cfg(feature = "postgres")]
+impl From<PgConnection> for Tx {
+    fn from(connection: PgConnection) -> Self {
+        Self(Connection::Postgres(Box::new(connection)))
+    }
+}
+
+#[cfg(feature = "postgres")]
 impl From<PoolConnection<Postgres>> for Tx {
     fn from(connection: PoolConnection<Postgres>) -> Self {
-        Self(Connection::Postgres(connection))
+        Self(Connection::PooledPostgres(connection))
     }
 }
 
@@ -58,6 +67,8 @@ impl Tx {
             Connection::PooledSqlite(connection) => Engine::Sqlite(connection),
             #[cfg(feature = "postgres")]
             Connection::Postgres(connection) => Engine::Postgres(connection),
+            #[cfg(feature = "postgres")]
+            Connection::PooledPostgres(connection) => Engine::Postgres(connection),
         }
     }
 
@@ -75,7 +86,7 @@ impl Tx {
     /// Its connection is not used again.
     #[cfg(feature = "postgres")]
     pub(crate) fn forget_connection(mut self) {
-        if let Connection::Postgres(connection) = &mut self.0 {
+        if let Connection::PooledPostgres(connection) = &mut self.0 {
             connection.close_on_drop();
         }
     }
@@ -88,7 +99,9 @@ impl Tx {
             // Back to its pool.
             Connection::PooledSqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
-            Connection::Postgres(_) => Ok(()),
+            Connection::Postgres(connection) => sqlx::Connection::close(*connection).await,
+            #[cfg(feature = "postgres")]
+            Connection::PooledPostgres(_) => Ok(()),
         }
     }
 }

@@ -399,7 +399,21 @@ impl TransactionFailure {
     }
 }
 
-fn settle(jobs: Vec<Box<dyn QueuedUnit>>, result: &Result<(), StoreError>) {
+/// Commits `unit` on a server without a queue, for whoever is there for this alone.
+#[cfg(feature = "postgres")]
+pub(crate) async fn write_alone<T: Send>(
+    server: &Server,
+    held: &mut Option<Tx>,
+    unit: impl UnitOfWork<T>,
+) -> Result<T, StoreError> {
+    let (reply, answer) = oneshot::channel();
+    let mut alone: Vec<Box<dyn QueuedUnit + '_>> = vec![Box::new(PendingUnit { unit, output: None, reply })];
+    let result = server.transact(held, &mut alone, None).await.map_err(TransactionFailure::into_error);
+    settle(alone, &result);
+    answer.await.unwrap_or(Err(StoreError::Closed))
+}
+
+fn settle(jobs: Vec<Box<dyn QueuedUnit + '_>>, result: &Result<(), StoreError>) {
     for job in jobs {
         job.settle(result.as_ref().copied().map_err(StoreError::share));
     }
@@ -447,7 +461,11 @@ async fn fill(connection: &mut Tx, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(
 }
 
 /// One of the jobs. A panic that ended this task would end every other write with it.
-pub(crate) async fn attempt(at: usize, job: &mut Box<dyn QueuedUnit>, tx: &mut Tx) -> Result<(), TransactionFailure> {
+pub(crate) async fn attempt(
+    at: usize,
+    job: &mut Box<dyn QueuedUnit + '_>,
+    tx: &mut Tx,
+) -> Result<(), TransactionFailure> {
     match AssertUnwindSafe(job.attempt(tx)).catch_unwind().await {
         Ok(done) => done.map_err(TransactionFailure::QueuedUnit),
         Err(panic) => Err(TransactionFailure::Panic { at, error: StoreError::from_panic(&*panic) }),

@@ -190,7 +190,7 @@ pub(super) async fn build_report(router: &Router) -> (HealthReport, Option<Datab
         channels: router.delivery.health(),
         models: models(&services.models),
         embeddings: embeddings(&services.memory.embedding_service.status()),
-        footprint: router.store.footprint(),
+        footprint: in_time("the size", router.store.footprint()).await.unwrap_or_default(),
         waiting: router.store.waiting(),
         troubles: services.conditions.all().into_iter().collect(),
         started: services.started,

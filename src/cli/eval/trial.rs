@@ -15,7 +15,7 @@ use crate::cli::isolated_config::isolated_config;
 use crate::cli::next_step::{refusal, refuse};
 use crate::daemon::trial::Trial;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, DATABASE, Daemon, ServedChannels};
+use crate::daemon::{Blueprint, Daemon, ServedChannels};
 use hob_agent::replay::load::{self, LoadOutcome};
 use hob_agent::replay::tree::{Evaluation, RunTree};
 use hob_config::Config;
@@ -34,6 +34,7 @@ use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_model::provider::Provider;
 use hob_store::bystander_reader::Reader;
+use hob_store::place::StatePlace;
 
 /// A message is given up after this, whatever the config's own limits are.
 const TURN_MAX: Duration = Duration::from_secs(900);
@@ -71,6 +72,7 @@ pub(super) async fn run(
         source: Secret::new(String::new()),
         redactor: ground.redactor.clone(),
         data_dir: folder.path().to_owned(),
+        state: StatePlace::of(None, folder.path()),
         environment: ground.environment.clone(),
         serves: ServedChannels::Terminals,
         trial: Some(Trial { model }),
@@ -136,7 +138,7 @@ fn trial_config(config: &Config, case: &Case, is_given: bool, left: Money) -> an
 }
 
 async fn recorded(data_dir: &Path) -> anyhow::Result<TrialOutcome> {
-    let mut reader = Reader::open(&data_dir.join(DATABASE)).await?;
+    let mut reader = Reader::open(StatePlace::of(None, data_dir)).await?;
     let runs = reader.read(async |tx| load::list_runs(tx, None, None, RUNS_MAX).await).await?.unwrap_or_default();
     let (mut last, mut cost, mut unpriced) = (None, Money::ZERO, false);
     for listed in runs {

@@ -10,7 +10,7 @@ use crate::cli::init::save::ConfigDraft;
 use crate::cli::memory::person_named;
 use crate::cli::next_step::refuse;
 use crate::cli::progress::Progress;
-use crate::daemon::DATABASE;
+use crate::cli::skill;
 use hob_config::change::Edit;
 use hob_config::data_dir::data_dir;
 use hob_core::domain::clock::{Clock as _, SystemClock};
@@ -23,9 +23,10 @@ use hob_skill::archive::Bundle;
 use hob_skill::install;
 use hob_skill::library::{Library, RecordChange};
 use hob_skill::loaded_skills::{LoadedSkills, SkillFolders};
+use hob_store::Store;
 use hob_store::bystander_reader::Reader;
 use hob_store::bystander_writer::BystanderWriter;
-use hob_store::{SchedulingMode, Store};
+use hob_store::place::StatePlace;
 
 /// How much what another assistant remembered counts.
 const IMPORTANCE: f64 = 0.5;
@@ -45,9 +46,8 @@ impl ExistingContent {
     /// When the database is another Hob's.
     pub(super) async fn read(draft: &ConfigDraft, plan: &ImportPlan) -> anyhow::Result<Self> {
         let data_dir = data_dir(&draft.config.state, &draft.env)?;
-        let database = data_dir.join(DATABASE);
         let mut known = Self { memories: BTreeSet::new(), skills: BTreeSet::new(), people: Vec::new() };
-        let lines = match Reader::find(&database).await? {
+        let lines = match Reader::find(StatePlace::of(draft.config.state.url.as_ref(), &data_dir)).await? {
             Some(mut reader) => reader.read(export::export).await?,
             None => Vec::new(),
         };
@@ -118,10 +118,8 @@ pub(super) async fn apply(
     known: &ExistingContent,
     whose: MemoryOwner,
 ) -> anyhow::Result<String> {
-    let database = draft.data_dir()?.join(DATABASE);
-    // One of another Hob is left as it is.
-    Reader::find(&database).await?;
-    let store = Store::open(&database, SchedulingMode::Threaded).await?;
+    let state = draft.state()?;
+    let store = skill::open(&state).await?;
     let progress = Progress::begin("Importing");
     let all = plan.skills.len() + known.new_memories(plan);
     let skilled = skills(&store, draft, &plan.skills, &|done| progress.count(done, all)).await;
@@ -129,8 +127,7 @@ pub(super) async fn apply(
     let (installed, refused) = skilled?;
     let before = plan.skills.len();
     let remembered =
-        remember(&database, plan, known, ImportTarget { whose, tell: &|done| progress.count(before + done, all) })
-            .await?;
+        remember(&state, plan, known, ImportTarget { whose, tell: &|done| progress.count(before + done, all) }).await?;
     drop(progress);
     let mut edits = Vec::new();
     for step in steps.iter().filter(|step| step.standing == StepStatus::New) {
@@ -196,7 +193,7 @@ struct ImportTarget<'a> {
 
 /// In one transaction.
 async fn remember(
-    database: &std::path::Path,
+    state: &StatePlace,
     plan: &ImportPlan,
     known: &ExistingContent,
     target: ImportTarget<'_>,
@@ -205,7 +202,7 @@ async fn remember(
     let scope = match whose {
         MemoryOwner::Nobody => return Ok(0),
         MemoryOwner::House => Scope::House,
-        MemoryOwner::Person(name) => person_named(&mut Reader::open(database).await?, &name).await?,
+        MemoryOwner::Person(name) => person_named(&mut Reader::open(state).await?, &name).await?,
     };
     let new = plan.memories.iter().filter(|entry| !known.memories.contains(&entry.text));
     let lines = (1_u64..).zip(new).map(|(number, entry)| {
@@ -226,7 +223,7 @@ async fn remember(
         (usize::try_from(number).unwrap_or(usize::MAX), line)
     });
     let import = ImportLines { lines: lines.collect(), into: Some(scope) };
-    let mut beside = BystanderWriter::open(database).await?;
+    let mut beside = BystanderWriter::open(state).await?;
     let imported = beside.write(async |tx| import.run(tx, tell).await).await?;
     beside.close().await;
     match imported {

@@ -24,7 +24,7 @@ use crate::cli::{service, version, web};
 use crate::daemon::error::StartError;
 use crate::daemon::models::{ModelSources, OLLAMA, offered};
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, DATABASE, Daemon, ServedChannels};
+use crate::daemon::{Blueprint, Daemon, ServedChannels};
 use hob_agent::machine::event::Event;
 use hob_agent::replay::RecordedRun;
 use hob_agent::replay::load::{self, LoadOutcome};
@@ -54,6 +54,7 @@ use hob_router::pairing::codes;
 use hob_store::bystander_reader::Reader;
 use hob_store::bystander_writer::BystanderWriter;
 use hob_store::error::StoreError;
+use hob_store::place::StatePlace;
 use hob_store::run_list::RunListEntry;
 use hob_store::work_dir::{self, WorkDir};
 use hob_store::{Tx, outbox};
@@ -128,12 +129,14 @@ impl RealEnvironment {
 /// What a daemon is built from for this while: nothing that belongs to a Hob that stays.
 fn blueprint(draft: &ConfigDraft, config: Config, data_dir: PathBuf) -> anyhow::Result<Blueprint> {
     let loaded = draft.loaded()?;
+    let state = StatePlace::of(config.state.url.as_ref(), &data_dir);
     Ok(Blueprint {
         config,
         config_file: loaded.path.clone(),
         source: loaded.source.clone(),
         redactor: Redactor::new(&loaded.secrets(&draft.env))?,
         data_dir,
+        state,
         environment: draft.env.clone(),
         serves: ServedChannels::Configured,
         trial: None,
@@ -241,13 +244,13 @@ impl SetupEnvironment for RealEnvironment {
     }
 
     fn paired(&mut self, draft: &ConfigDraft) -> Result<BTreeSet<ChannelKind>, SetupError> {
-        let database = draft.data_dir()?.join(DATABASE);
-        if !database.exists() {
+        let state = draft.state()?;
+        let shown = self.work(async {
+            Reader::open(&state).await?.read(async |tx| codes::pairing_overview(tx, SystemClock.now()).await).await
+        })?;
+        if matches!(shown, Err(StoreError::Missing(_))) {
             return Ok(BTreeSet::new());
         }
-        let shown = self.work(async {
-            Reader::open(&database).await?.read(async |tx| codes::pairing_overview(tx, SystemClock.now()).await).await
-        })?;
         // A database of another version is the start's to speak about.
         let members = shown.map(|shown| shown.members).unwrap_or_else(|error| {
             tracing::debug!(%error, "nobody can be asked who is paired");
@@ -265,7 +268,7 @@ impl SetupEnvironment for RealEnvironment {
     }
 
     fn page(&mut self, draft: &ConfigDraft) -> Result<Option<String>, SetupError> {
-        let directory = draft.data_dir()?;
+        let (directory, state) = (draft.data_dir()?, draft.state()?);
         let started = self.work(async {
             let tried = async {
                 loop {
@@ -279,7 +282,7 @@ impl SetupEnvironment for RealEnvironment {
         })?;
         let Ok(page) = started else { return Ok(None) };
         let link = self.work(async {
-            let mut beside = BystanderWriter::open(&directory.join(DATABASE)).await?;
+            let mut beside = BystanderWriter::open(&state).await?;
             let link = web::invite(&mut beside, &page, PageRole::Owner, SystemClock.now()).await;
             beside.close().await;
             link
@@ -317,6 +320,7 @@ async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     let console = Console::pipe(page.clone());
     let plan = Blueprint {
         serves: ServedChannels::Terminals,
+        state: StatePlace::of(None, place),
         ..blueprint(draft, isolated_config(&draft.config, None), place.to_owned())?
     };
     let session = WindowSession::with(Box::pin(Daemon::start(plan)).await?, LOCAL).await?;
@@ -332,7 +336,7 @@ async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
 }
 
 async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<TrialTurn> {
-    let mut reader = Reader::open(&place.join(DATABASE)).await?;
+    let mut reader = Reader::open(StatePlace::of(None, place)).await?;
     let runs = reader.read(async |tx| load::list_runs(tx, None, None, 1).await).await?;
     let run = runs
         .and_then(|runs| runs.into_iter().next())

@@ -23,6 +23,7 @@ use hob_config::writer::snapshot::FileSnapshot;
 use hob_config::writer::{Writer, commit};
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::secret::Secret;
+use hob_store::place::StatePlace;
 
 /// What a new file begins with.
 const HEAD: &str = "# Hob's config, begun by `hob init`. `hob config example` shows every key.\n\n";
@@ -107,6 +108,11 @@ impl ConfigDraft {
         let dir = data_dir(&self.config.state, &self.env)?;
         create_data_dir(&dir)?;
         Ok(dir)
+    }
+
+    /// Where its state is.
+    pub(in crate::cli) fn state(&self) -> anyhow::Result<StatePlace> {
+        Ok(StatePlace::of(self.config.state.url.as_ref(), &self.data_dir()?))
     }
 }
 

@@ -14,13 +14,12 @@ use crate::cli::mcp::{class, probe_server, quarantined};
 use crate::cli::next_step::refuse;
 use crate::cli::{CliContext, runtime, show};
 use crate::daemon::toolset::mcp::settings;
-use crate::daemon::{DATABASE, triggers};
+use crate::daemon::triggers;
 use hob_config::change::{Edit, Secrets};
 use hob_config::writer::Writer;
 use hob_config::{edit, good_configs, load};
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::tool_class::ToolClass;
-use hob_store::{SchedulingMode, Store};
 use hob_tools::mcp::error::McpError;
 use hob_tools::mcp::probe;
 use hob_tools::mcp::settings::Settings;
@@ -95,7 +94,7 @@ pub(super) fn add(name: &str, server: &NewServer<'_>, base: &CliContext) -> anyh
 
 /// Shows the tools, and has whoever sits at the terminal say what they do. Gives how to go on.
 async fn class_tools(server: &Settings, base: &CliContext) -> anyhow::Result<String> {
-    let store = Store::open(&base.data_dir.join(DATABASE), SchedulingMode::Threaded).await?;
+    let store = base.state().open().await?;
     let classed = async |wish: &ClassChange| {
         probe::class(server, wish, &base.data_dir, &store, SystemClock.now()).await.map_err(anyhow::Error::from)
     };

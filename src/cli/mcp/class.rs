@@ -7,7 +7,6 @@ use anyhow::Context as _;
 
 use crate::cli::next_step::{refusal, refuse};
 use crate::cli::{CliContext, skill};
-use crate::daemon::DATABASE;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::text::one_line;
 use hob_core::domain::tool_class::ToolClass;
@@ -48,7 +47,7 @@ pub(super) async fn class(server: &Settings, wish: ClassChange, base: &CliContex
         Ok(answer) if answer.status == 200 => Ok(serde_json::from_str(&answer.body)?),
         Ok(answer) => refuse!("{}", answer.body; "`hob mcp test {}` shows its tools", server.name),
         Err(AskError::NotRunning) => {
-            let store = skill::open(&base.data_dir.join(DATABASE)).await?;
+            let store = skill::open(&base.state()).await?;
             let done = probe::class(server, &wish, &base.data_dir, &store, SystemClock.now()).await;
             store.close().await;
             Ok(done?)

@@ -1,7 +1,5 @@
 //! What is looked at at the command line: by whoever may read the file, so that nothing is hidden from them.
 
-use std::path::Path;
-
 use jiff::tz::TimeZone;
 
 use hob_core::domain::clock::{Clock as _, SystemClock};
@@ -11,7 +9,8 @@ use hob_memory::facts;
 use hob_memory::item::MemoryItem;
 use hob_memory::recall::{Memory, RecallLimits, RecallQuestion};
 use hob_store::error::StoreError;
-use hob_store::{SchedulingMode, Store, Tx, memory_views};
+use hob_store::place::StatePlace;
+use hob_store::{Tx, memory_views};
 use hob_web::memory::entry::{Entry, EntryReader};
 
 pub(super) async fn newest(tx: &mut Tx, scopes: &[Scope], limit: i64) -> Result<Vec<Entry>, StoreError> {
@@ -28,12 +27,12 @@ pub(super) async fn newest(tx: &mut Tx, scopes: &[Scope], limit: i64) -> Result<
 
 /// What has these words, as `/memory WORDS` finds it; by words alone, as no model is loaded for it.
 pub(super) async fn search(
-    database: &Path,
+    state: &StatePlace,
     words: &str,
     scopes: Vec<Scope>,
     limit: usize,
 ) -> Result<Vec<Entry>, StoreError> {
-    let store = Store::open(database, SchedulingMode::Threaded).await?;
+    let store = state.open().await?;
     let memory = Memory::by_words(store.clone(), TimeZone::system());
     let limits = RecallLimits { fragments: limit, tokens: u64::MAX, facts: 0 };
     let question = RecallQuestion {

@@ -15,9 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::daemon::Blueprint;
 use crate::daemon::background::sleep_unless_stopped;
 use crate::daemon::shutdown::ShutdownStages;
-use crate::daemon::{Blueprint, DATABASE};
 use hob_config::upkeep::UpkeepConfig;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::upkeep::{LastUpkeepRound, UpkeepRound};
@@ -25,6 +25,7 @@ use hob_core::policy::upkeep::DiskState;
 use hob_store::Store;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
+use hob_store::place::StatePlace;
 use hob_store::unit::UnitOfWork;
 use hob_store::writer::{StepMode, StepOutcome};
 
@@ -175,13 +176,16 @@ pub(super) fn keep_up(
     // Before anything big begins.
     let room = watch.look(DiskState::default());
     shutdown.keep("the disk", watch.run(room, stop.clone()));
-    let keeper = log::WalKeeper {
-        store: store.clone(),
-        file: blueprint.data_dir.join(format!("{DATABASE}-wal")),
-        conditions: blueprint.conditions.clone(),
-        clock: Arc::clone(&blueprint.clock),
-    };
-    shutdown.keep("upkeep", keeper.run(stop.clone()));
+    // A server looks after its log itself.
+    if let StatePlace::File(file) = &blueprint.state {
+        let keeper = log::WalKeeper {
+            store: store.clone(),
+            file: file.with_extension("db-wal"),
+            conditions: blueprint.conditions.clone(),
+            clock: Arc::clone(&blueprint.clock),
+        };
+        shutdown.keep("upkeep", keeper.run(stop.clone()));
+    }
     if config.every_minutes > 0 && blueprint.stays {
         let every = SignedDuration::from_mins(i64::from(config.every_minutes));
         let (store, clock, stop, keep) =

@@ -5,17 +5,18 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use crate::daemon::DATABASE;
 use crate::daemon::backups::folder;
 use crate::doctor::DoctorInputs;
 use crate::doctor::rules::data::{self, BackupState, DaemonState, ScheduleState};
 use crate::doctor::rules::finding::{Check, Finding};
+use crate::doctor::rules::server;
 use hob_core::policy::schedule::Rule;
 use hob_store::backup::archives;
 use hob_store::bystander_reader::Reader;
 use hob_store::error::StoreError;
-use hob_store::inspect::inspect;
+use hob_store::inspect::{inspect, inspect_server};
 use hob_store::lock::holder;
+use hob_store::place::StatePlace;
 use hob_store::{Tx, schedules};
 use hob_web::local_client::{AskError, ask};
 
@@ -29,8 +30,11 @@ fn home(patient: &DoctorInputs) -> Option<&Path> {
 }
 
 pub(in crate::doctor) async fn database(patient: &DoctorInputs) -> Vec<Finding> {
-    let Some(dir) = home(patient) else { return Vec::new() };
-    data::database(&inspect(&dir.join(DATABASE), patient.live).await)
+    let Ok(state) = &patient.state else { return Vec::new() };
+    match state {
+        StatePlace::File(path) => data::database(&inspect(path, patient.live).await),
+        StatePlace::Server(_) => server::database(&inspect_server(state, &*patient.clock).await),
+    }
 }
 
 pub(in crate::doctor) async fn daemon(patient: &DoctorInputs) -> Vec<Finding> {
@@ -71,9 +75,9 @@ async fn read_schedules(tx: &mut Tx, now: i64) -> Result<Vec<ScheduleState>, Sto
 }
 
 pub(in crate::doctor) async fn schedules(patient: &DoctorInputs) -> Vec<Finding> {
-    let Some(dir) = home(patient) else { return Vec::new() };
+    let (Some(dir), Ok(state)) = (home(patient), &patient.state) else { return Vec::new() };
     let now = patient.clock.now().as_millisecond();
-    let read = async { Reader::open(&dir.join(DATABASE)).await?.read(async |tx| read_schedules(tx, now).await).await };
+    let read = async { Reader::open(state).await?.read(async |tx| read_schedules(tx, now).await).await };
     let is_running = holder(dir).is_ok_and(|holder| holder.is_some());
     match read.await {
         Ok(all) => data::schedules(&all, is_running),
@@ -91,7 +95,11 @@ pub(in crate::doctor) fn backup(patient: &DoctorInputs) -> Vec<Finding> {
         folder: &to,
         every_hours: config.backup.every_hours,
         newest: age.map(|age| Duration::from_secs(u64::try_from(age.as_secs()).unwrap_or(0))),
-        is_needed: dir.join(DATABASE).exists(),
+        is_needed: match &patient.state {
+            Ok(StatePlace::File(path)) => path.exists(),
+            Ok(StatePlace::Server(_)) => true,
+            Err(_told_by_others) => false,
+        },
         is_beside: to.starts_with(dir),
     })
 }

@@ -161,12 +161,15 @@ fn probe_request() -> Request {
 }
 
 pub(in crate::doctor) async fn channels(patient: &DoctorInputs) -> Vec<Finding> {
-    let (Some(loaded), Ok(data_dir)) = (&patient.loaded, &patient.data_dir) else { return Vec::new() };
+    let (Some(loaded), Ok(data_dir), Ok(state)) = (&patient.loaded, &patient.data_dir, &patient.state) else {
+        return Vec::new();
+    };
     let blueprint = Blueprint {
         config: loaded.config.clone(),
         config_file: loaded.path.clone(),
         source: loaded.source.clone(),
         data_dir: data_dir.clone(),
+        state: state.clone(),
         redactor: patient.redactor.clone(),
         environment: patient.environment.clone(),
         serves: ServedChannels::Configured,

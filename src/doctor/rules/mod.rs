@@ -6,6 +6,7 @@ pub mod data;
 pub mod finding;
 pub mod host;
 pub mod network;
+pub mod server;
 pub mod service;
 
 use std::time::Duration;

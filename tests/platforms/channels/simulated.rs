@@ -16,6 +16,7 @@ use hob_core::domain::clock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::SystemRng;
+use hob_store::place::StatePlace;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
@@ -93,6 +94,7 @@ pub(crate) async fn start(hob: &TestHob, clock: &Clock) -> Daemon {
         config: loaded.config,
         config_file: loaded.path,
         source: loaded.source,
+        state: StatePlace::of(None, &data_dir),
         data_dir,
         redactor,
         environment,

@@ -26,7 +26,7 @@ pub(super) fn all(file: &Path, env: &Environment) -> Vec<PathBuf> {
         return vec![home];
     }
     let mut found: Vec<PathBuf> = Vec::new();
-    let stated = load::state_dir(Some(file), env).map(|dir| env.seen_from_here(&dir));
+    let stated = load::stated(Some(file), env).dir.map(|dir| env.seen_from_here(&dir));
     for dir in [stated, noted_data_dir(file, env), usual(env)].into_iter().flatten() {
         if !found.contains(&dir) {
             found.push(dir);

@@ -101,7 +101,10 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "home_assistant" => home_assistant(section),
             "terminal" => replace(section, "shell", "/bin/sh"),
             "skills" => folders(section, "dirs"),
-            "state" => replace(section, "dir", "/d $${"),
+            "state" => {
+                replace(section, "dir", "/d $${");
+                replace(section, "url", "postgres://hob@db.example/hob");
+            }
             "backup" => backup(section),
             "upkeep" => {
                 for key in ["outbox_days", "claims_days", "calls_days"] {

@@ -26,9 +26,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::lock::LockError;
+use crate::place::DATABASE;
 
-/// The database's name, in the data directory and in an archive.
-const DATABASE: &str = "hob.db";
 /// The folders of the data directory that are in an archive, whole.
 const FOLDERS: [&str; 3] = ["skills", "workspace", "results"];
 /// The folder of recorded files' contents.

@@ -2,19 +2,20 @@
 //!
 //! Never: SQL of the program's own; that is one body for both engines. How a unit of work is committed is in [`transaction`].
 
+pub(crate) mod server;
 pub(crate) mod statement;
 pub(crate) mod transaction;
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolOptions;
-use sqlx::{Error, Pool};
-use sqlx_postgres::{PgConnectOptions, PgDatabaseError, PgPool, Postgres};
+use sqlx::{Connection, Error};
+use sqlx_postgres::{PgConnection, PgDatabaseError, PgPool, Postgres};
 
 use crate::Tx;
 use crate::error::StoreError;
+use crate::postgres::server::{ServerTraits, refuse};
 use crate::unit::UnitOfWork;
 
 /// Connections that read.
@@ -28,6 +29,9 @@ const STATEMENTS_MAX: usize = 256;
 
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
+/// A lock of the database's that whoever may write holds together with others, and whoever copies all of it has alone.
+const IN_USE: i64 = 0x686f_625f_7374;
+
 /// The database server, as one Hob uses it.
 #[derive(Clone)]
 pub(crate) struct Server {
@@ -38,14 +42,22 @@ pub(crate) struct Server {
 impl Server {
     /// Connects, and brings the database to this Hob's schema.
     pub(crate) async fn open(url: &str) -> Result<Self, StoreError> {
-        let options = PgConnectOptions::from_str(url)
-            .map_err(StoreError::from)?
-            .application_name("hob")
-            .statement_cache_capacity(STATEMENTS_MAX);
-        let writers = pool(WRITERS_MAX).connect_with(options.clone()).await?;
-        migrate(&writers).await?;
+        let options = server::options(url)?.statement_cache_capacity(STATEMENTS_MAX);
+        let mut first = server::connect(&options).await?;
+        let traits = ServerTraits::of(&mut first).await?;
+        traits.objection()?;
+        use_together(&mut first).await?;
+        migrate(&mut first, &traits).await?;
+        let writers = pool(WRITERS_MAX).after_connect(|connection, _| {
+            Box::pin(async move { use_together(connection).await.map_err(|error| Error::Configuration(error.into())) })
+        });
+        let writers = writers.connect_lazy_with(options.clone());
         let reading = options.options([("default_transaction_read_only", "on")]);
-        Ok(Self { readers: pool(READERS_MAX).connect_lazy_with(reading), writers })
+        let opened = Self { readers: pool(READERS_MAX).connect_lazy_with(reading), writers };
+        // Not before another has the lock.
+        drop(opened.writers.acquire().await?);
+        first.close().await?;
+        Ok(opened)
     }
 
     /// Runs it on a connection that reads. One that the server has closed meanwhile is found out by using it: then another is taken.
@@ -61,6 +73,11 @@ impl Server {
         Box::pin(unit.begin(&mut tx)).await
     }
 
+    /// How much room the database takes.
+    pub(crate) async fn bytes(&self) -> Result<u64, StoreError> {
+        Ok(server::database_bytes(&mut *self.readers.acquire().await?).await?)
+    }
+
     /// Waits for those at work, and closes all connections.
     pub(crate) async fn close(&self) {
         self.readers.close().await;
@@ -72,22 +89,40 @@ fn pool(most: u32) -> PoolOptions<Postgres> {
     PoolOptions::new().max_connections(most).acquire_timeout(CONNECTION_WAIT).test_before_acquire(false)
 }
 
+/// Says that this connection may write, for as long as it is there.
+async fn use_together(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let lock = sqlx::query_scalar::<_, bool>("SELECT pg_try_advisory_lock_shared($1)").bind(IN_USE);
+    if lock.fetch_one(connection).await? {
+        return Ok(());
+    }
+    refuse("its state is being copied (`hob state copy`)", "try again when that is done")
+}
+
 /// Applies the migrations that this database has not seen, after making sure that it is not from a newer Hob.
-async fn migrate(pool: &Pool<Postgres>) -> Result<(), StoreError> {
-    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
-    let mut connection = pool.acquire().await?;
-    let begun = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
-    let found = if sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut *connection).await? {
-        let newest = "SELECT max(version) FROM _sqlx_migrations";
-        sqlx::query_scalar::<_, Option<i64>>(newest).fetch_one(&mut *connection).await?
-    } else {
-        None
-    };
-    match found {
+async fn migrate(connection: &mut PgConnection, traits: &ServerTraits) -> Result<(), StoreError> {
+    let known = known();
+    match schema(connection).await? {
         Some(found) if found > known => Err(StoreError::Newer { found, known }),
         Some(found) if found == known => Ok(()),
-        _ => MIGRATIONS.run(&mut *connection).await.map_err(StoreError::from_migrate),
+        _ => {
+            traits.objection_to_tables()?;
+            MIGRATIONS.run(connection).await.map_err(StoreError::from_migrate)
+        }
     }
+}
+
+/// The newest migration that this Hob knows.
+pub(crate) fn known() -> i64 {
+    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
+}
+
+/// The schema of the database; none: nothing was ever stored in it.
+pub(crate) async fn schema(connection: &mut PgConnection) -> Result<Option<i64>, StoreError> {
+    let begun = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
+    if !sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut *connection).await? {
+        return Ok(None);
+    }
+    Ok(sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations").fetch_one(connection).await?)
 }
 
 /// What one does about an error of the server's.

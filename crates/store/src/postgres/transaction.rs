@@ -41,7 +41,7 @@ impl Server {
     pub(crate) async fn transact(
         &self,
         held: &mut Option<Tx>,
-        jobs: &mut [Box<dyn QueuedUnit>],
+        jobs: &mut [Box<dyn QueuedUnit + '_>],
         within: Option<Duration>,
     ) -> Result<(), TransactionFailure> {
         let mut attempts = 1;
@@ -64,7 +64,7 @@ impl Server {
     async fn attempt(
         &self,
         held: &mut Option<Tx>,
-        jobs: &mut [Box<dyn QueuedUnit>],
+        jobs: &mut [Box<dyn QueuedUnit + '_>],
         within: Option<Duration>,
     ) -> Result<(), TransactionFailure> {
         let mut tx = match held.take() {
@@ -87,7 +87,7 @@ impl Server {
     async fn attempt_on(
         &self,
         tx: &mut Tx,
-        jobs: &mut [Box<dyn QueuedUnit>],
+        jobs: &mut [Box<dyn QueuedUnit + '_>],
         within: Option<Duration>,
     ) -> Result<(), TransactionFailure> {
         let number = begin(tx, within).await.map_err(TransactionFailure::Group)?;
