@@ -38,7 +38,8 @@ pub async fn ensure(tx: &mut Tx, key: &str, channel: ChannelKind, now: Timestamp
     let session = sql::query_as!(
         Session,
         r#"INSERT INTO sessions (key, channel, created_at) VALUES ($1, $2, $3)
-           RETURNING id AS "id!: SessionId", key, channel, queue_mode, model, persona, server, context_from, last_ordinal"#,
+           RETURNING id AS "id!: SessionId", key, channel, queue_mode AS "queue_mode?", model, persona, server, context_from,
+             last_ordinal"#,
         key,
         channel,
         now
