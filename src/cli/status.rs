@@ -17,7 +17,6 @@ use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_store::bystander_reader::Reader;
 use hob_store::error::StoreError;
 use hob_store::lock::holder;
-use hob_store::place::StatePlace;
 use hob_web::local_client::{AskError, ask};
 use hob_web::status::{self, StatusPaths, StatusReport, offline_report};
 
@@ -47,7 +46,7 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
                 Err(_told_by_doctor) => (Config::default(), None),
             };
             let backups = folder(&data_dir, config.backup.dir.as_ref());
-            offline_status(&config, StatusPaths { backups, data_dir, config: path }, &state)?
+            offline_status(&config, StatusPaths { backups, data_dir, state, config: path })?
         }
         Err(error) => return Err(error.into()),
     };
@@ -55,12 +54,12 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
 }
 
 /// What can be told of a Hob that answers nobody.
-fn offline_status(config: &Config, places: StatusPaths, state: &StatePlace) -> anyhow::Result<StatusReport> {
+fn offline_status(config: &Config, places: StatusPaths) -> anyhow::Result<StatusReport> {
     let now = SystemClock.now();
     let zone = config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let books = runtime()?.block_on(async {
-        Reader::open(state).await?.read(async |tx| status::read_store_status(tx, &zone, now).await).await
+        Reader::open(&places.state).await?.read(async |tx| status::read_store_status(tx, &zone, now).await).await
     });
     let books = match books {
         Ok(books) => Some(books),

@@ -36,6 +36,7 @@ pub(super) fn serve(
 pub(super) fn places(blueprint: &Blueprint) -> StatusPaths {
     StatusPaths {
         data_dir: blueprint.data_dir.clone(),
+        state: blueprint.state.clone(),
         backups: folder(&blueprint.data_dir, blueprint.config.backup.dir.as_ref()),
         config: blueprint.config_file.clone(),
     }

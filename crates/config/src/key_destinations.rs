@@ -234,6 +234,7 @@ iterations_max = 7
         slack: app_token bot_token -> api_url; not: admin_user_ids allowed_user_ids guest_user_ids owner_user_ids persona
         slack_accounts: app_token bot_token -> api_url; not: admin_user_ids allowed_user_ids guest_user_ids owner_user_ids persona
         speech: api_key -> base_url; not: command model read_dirs voice
+        state: url -> ; not: dir
         telegram: bot_token webhook_secret -> api_url webhook_url; not: persona
         telegram_accounts: bot_token webhook_secret -> api_url webhook_url; not: persona
         telemetry: headers -> otlp; not: service_name

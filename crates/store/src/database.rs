@@ -94,21 +94,8 @@ impl Store {
     /// When the file cannot be opened or written, is damaged, or was made by a newer Hob.
     pub async fn open(path: &Path, pace: SchedulingMode) -> Result<Self, StoreError> {
         let options = options(path);
-        let open = async {
-            let mut writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
-            writing = writing.pragma("cache_size", WRITER_CACHE_KIB);
-            // A new file gives pages back by and by; one that is there is made so by `upkeep::shape`. To ask for it would be to
-            // write to it, and it may be another Hob's.
-            if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
-                writing = writing.auto_vacuum(SqliteAutoVacuum::Incremental);
-            }
-            let mut writing = writing.connect().await?;
-            migrate(&mut writing, path).await?;
-            upkeep::page_layout::apply_page_layout(&mut writing, path).await?;
-            enable_secure_delete(&mut writing).await?;
-            Ok::<_, StoreError>(writing)
-        };
-        let writing = pace.run(open).await?;
+        let writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
+        let writing = pace.run(open_to_write(path, writing.pragma("cache_size", WRITER_CACHE_KIB))).await?;
         let readers = Readers::of(options.read_only(true), &pace);
         let writer = Writer::start(WritingEnd::File(writing.into()), pace.clone());
         let file = DatabaseFile { readers, folder: Arc::default(), path: Arc::from(path) };
@@ -126,6 +113,11 @@ impl Store {
         Ok(Self { writer, place: Place::Server(server), pace: SchedulingMode::Threaded })
     }
 
+    /// Whether it is a file, which is kept in shape from here. A server merges, analyses and vacuums by itself.
+    pub fn is_file(&self) -> bool {
+        matches!(self.place, Place::File(_))
+    }
+
     /// How many groups of writes there were: two looks tell whether it is quiet.
     pub fn write_groups(&self) -> u64 {
         self.writer.watch().groups.load(Ordering::Relaxed)
@@ -140,9 +132,8 @@ impl Store {
     pub async fn checkpoint_wal(&self) -> Result<upkeep::log::CheckpointOutcome, StoreError> {
         let DatabaseFile { folder, path, .. } = match &self.place {
             Place::File(file) => &**file,
-            // Its log is its own.
             #[cfg(feature = "postgres")]
-            Place::Server(_) => return Ok(upkeep::log::CheckpointOutcome::default()),
+            Place::Server(_) => return Err(StoreError::Database("a server looks after its log itself".to_owned())),
         };
         let mut folder = folder.lock().await;
         let work = async {
@@ -241,6 +232,23 @@ impl Store {
             }
         }
     }
+}
+
+/// Opens the file at `path`, makes it if there is none, and brings it to this Hob's schema.
+pub(crate) async fn open_to_write(
+    path: &Path,
+    mut options: SqliteConnectOptions,
+) -> Result<SqliteConnection, StoreError> {
+    // A new file gives pages back by and by; one that is there is made so by `upkeep::shape`. To ask for it would be to
+    // write to it, and it may be another Hob's.
+    if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+        options = options.auto_vacuum(SqliteAutoVacuum::Incremental);
+    }
+    let mut writing = options.connect().await?;
+    migrate(&mut writing, path).await?;
+    upkeep::page_layout::apply_page_layout(&mut writing, path).await?;
+    enable_secure_delete(&mut writing).await?;
+    Ok(writing)
 }
 
 pub(crate) fn options(path: &Path) -> SqliteConnectOptions {

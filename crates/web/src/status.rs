@@ -27,6 +27,7 @@ use hob_router::intake::Router;
 use hob_router::workload::{Backlog, Workload};
 use hob_store::backup::archives;
 use hob_store::error::StoreError;
+use hob_store::place::StatePlace;
 use hob_store::runs::queries::lookup;
 use hob_store::schedules::UpcomingSchedule;
 use hob_store::{Tx, millis, open_runs, space};
@@ -40,6 +41,8 @@ const TASK_CHARS: usize = 60;
 #[derive(Debug, Clone)]
 pub struct StatusPaths {
     pub data_dir: PathBuf,
+    /// Where the state is.
+    pub state: StatePlace,
     /// The folder of backups.
     pub backups: PathBuf,
     /// The config file; none: there is none.
@@ -61,6 +64,9 @@ pub struct StatusReport {
     /// The data directory.
     #[schema(value_type = String)]
     pub data_dir: PathBuf,
+    /// The server that the state is on; none: it is in the data directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// What does not work as it should.
     pub degraded: Vec<PartTrouble>,
     /// The accounts; none while it does not run.
@@ -233,6 +239,7 @@ pub fn offline_report(places: &StatusPaths, now: Timestamp) -> StatusReport {
         up_secs: None,
         config: places.config.clone(),
         data_dir: places.data_dir.clone(),
+        state: matches!(places.state, StatePlace::Server(_)).then(|| places.state.to_string()),
         degraded: Vec::new(),
         channels: Vec::new(),
         models: Vec::new(),
@@ -321,7 +328,8 @@ mod tests {
         std::fs::create_dir(&backups).unwrap();
         std::fs::write(backups.join("hob-2026-01-01T000000Z.tar.gz"), "").unwrap();
         let now: Timestamp = "2026-01-01T00:05:00Z".parse().unwrap();
-        let seen = offline_report(&StatusPaths { data_dir, backups, config: None }, now);
+        let state = StatePlace::of(None, &data_dir);
+        let seen = offline_report(&StatusPaths { data_dir, state, backups, config: None }, now);
         assert!(seen.disk_free_bytes.is_some_and(|free| free > 0));
         let seen = StatusReport { data_dir: "/d".into(), disk_free_bytes: None, version: "0".to_owned(), ..seen };
         insta::assert_snapshot!(seen, @r"
@@ -331,6 +339,11 @@ mod tests {
         backup: 5 min ago
         data: /d (cannot be asked)
         ");
+        let seen = StatusReport { state: Some("postgres://hob@db:5432/hob".to_owned()), ..seen };
+        assert!(
+            seen.to_string().ends_with("data: /d (cannot be asked)\nstate: postgres://hob@db:5432/hob\n"),
+            "{seen}"
+        );
     }
 
     #[test]

@@ -160,6 +160,7 @@ mod tests {
             ("[daemon]\nlog = 'debug'\ndrain_secs = 3", "daemon.log"),
             ("[server]\nlisten = '127.0.0.1:1'", "server"),
             ("[upkeep]\njournals_days = 3", "upkeep"),
+            ("[state]\nurl = 'postgres://hob@db/hob'", "state"),
             ("[telemetry]\nsample_ratio = 0.5", "telemetry"),
             ("[memory]\nretention_days = 3\nmax_facts = 9", "memory.retention_days"),
             ("[terminal]\nbubblewrap = 'off'\nnetwork = true", "terminal.bubblewrap"),

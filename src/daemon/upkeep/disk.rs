@@ -61,7 +61,9 @@ impl DiskMonitor {
             };
             if full {
                 room = DiskState::Low;
-                self.tell("a write failed for want of room");
+                let disk =
+                    if self.store.is_file() { self.own_disk() } else { "the disk of the database server".to_owned() };
+                self.tell(format!("a write failed for want of room on {disk}"));
                 tokio::select! {
                     () = stop.cancelled() => return,
                     () = tokio::time::sleep(FULL_FOR) => {}
@@ -82,16 +84,21 @@ impl DiskMonitor {
         };
         let next = room.judge(free, self.low);
         match next {
-            DiskState::Low => self.tell(&format!("less than {} MB are free", self.low >> 20)),
+            DiskState::Low => {
+                self.tell(format!("less than {} MB are free on {}", self.low >> 20, self.own_disk()));
+            }
             DiskState::Ample if room == DiskState::Low => self.mend(),
             DiskState::Ample => {}
         }
         next
     }
 
-    fn tell(&self, what: &str) {
+    fn own_disk(&self) -> String {
+        format!("the disk of {}", self.folder.display())
+    }
+
+    fn tell(&self, what: String) {
         self.contents.allow(FILE_BYTES_MAX);
-        let what = format!("{what} on the disk of {}", self.folder.display());
         let fix = "free some: until then there are no backups, no new skills, no files over 1 MB and nothing new in the search \
                    by meaning; messages are answered"
             .to_owned();

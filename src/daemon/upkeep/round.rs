@@ -42,14 +42,9 @@ pub async fn round(mut hand: UpkeepWorker, keep: &RetentionPeriods) -> Result<Up
         }
     }
     hand.drop_unreferenced_blobs().await?;
-    for index in FullTextIndex::ALL {
-        hand.merge(index).await?;
+    if hand.store.is_file() {
+        hand.shape_file().await?;
     }
-    let outdated = hand.step(pages::outdated).await?;
-    for table in outdated.map(|stepped| stepped.output).unwrap_or_default() {
-        hand.step(async move |tx| pages::analyse(tx, &table).await).await?;
-    }
-    hand.free_pages().await?;
     let pages = hand.store.read(pages::count).await?;
     let mut round = hand.round;
     round.pages = (pages.all.unsigned_abs(), pages.free.unsigned_abs());
@@ -62,6 +57,18 @@ pub async fn round(mut hand: UpkeepWorker, keep: &RetentionPeriods) -> Result<Up
 }
 
 impl UpkeepWorker {
+    /// Merges indexes, takes statistics, and gives free pages back.
+    async fn shape_file(&mut self) -> Result<(), UpkeepHalt> {
+        for index in FullTextIndex::ALL {
+            self.merge(index).await?;
+        }
+        let outdated = self.step(pages::outdated).await?;
+        for table in outdated.map(|stepped| stepped.output).unwrap_or_default() {
+            self.step(async move |tx| pages::analyse(tx, &table).await).await?;
+        }
+        self.free_pages().await
+    }
+
     /// What is from before is old; none: it is kept for ever.
     fn before(&self, keep: Option<SignedDuration>) -> Option<Timestamp> {
         self.clock.now().saturating_sub(keep?).ok()

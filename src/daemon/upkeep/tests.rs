@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
@@ -15,6 +16,7 @@ use hob_store::upkeep::journals;
 use hob_store::upkeep::latest_message;
 use hob_store::upkeep::pages::{self, PageCounts};
 use hob_store::{SchedulingMode, Tx};
+use hob_testkit::postgres::Cluster;
 
 /// The thousandth day.
 const NOW: i64 = 1_000 * DAY;
@@ -49,12 +51,7 @@ impl Harness {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let bench = Self { store, home };
-        bench
-            .sql(
-                "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0);
-                 INSERT INTO sessions (id, key, channel, created_at) VALUES (1, '7', 'telegram', 0)",
-            )
-            .await;
+        bench.sql(HOUSE).await;
         bench
     }
 
@@ -67,34 +64,8 @@ impl Harness {
         self.store.read(async |tx| column(tx, sql).await).await.unwrap()
     }
 
-    /// A run that came and ended on a day, with a journal, a call of a tool and of a model, a word to it, and a reply.
     async fn run(&self, id: i64, state: &str, day: i64) {
-        let at = day * DAY;
-        let (ended, over) = match state {
-            "waiting" => ("NULL".to_owned(), false),
-            _ => (at.to_string(), true),
-        };
-        let outbox = if over { ("delivered", at.to_string()) } else { ("pending", "NULL".to_owned()) };
-        self.sql(format!(
-            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition,
-               sent_at, received_at) VALUES ({id}, 1, 1, 'telegram', 'default', '7', 'm{id}', 'hello {id}', 0, 'run', {at}, {at});
-             INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at, ended_at, state_hash)
-               VALUES ({id}, 1, {id}, 1, '{state}', {at}, {ended}, 'hash');
-             INSERT INTO run_events (run_id, seq, kind, version, body, at) VALUES
-               ({id}, 1, 'input.accepted', 1, 'no json', {at}),
-               ({id}, 2, 'run.begun', 1, '{{\"body\":{{\"context\":{{\"system\":\"s\",\"tools\":\"t\",\"tail\":\"tail{id}\"}}}}}}', {at}),
-               ({id}, 3, 'run.ended', 1, '{{}}', {at});
-             INSERT OR IGNORE INTO blobs (hash, text) VALUES ('s', 'You are Hob.'), ('t', '[]'), ('tail{id}', 'It is noon.');
-             INSERT INTO signals (run_id, body, created_at, taken) VALUES ({id}, 'stop', {at}, 1);
-             INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at) VALUES ({id}, '1.0', 'look', '{{}}', 1, {at});
-             INSERT INTO model_calls (run_id, asked_seq, model, state, asked_at, cost) VALUES ({id}, 3, 'm', 'answered', {at}, 5);
-             INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, at)
-               VALUES (1, {id}, {id}, 'user', 1, '{{}}', 'hello {id}', {at});
-             INSERT INTO outbox (key, session_id, run_id, channel, account, chat, text, choices, state, next_attempt_at, created_at, ended_at)
-               VALUES ('run:{id}:3:0', 1, {id}, 'telegram', 'default', '7', 'hi', '[]', '{}', {at}, {at}, {})",
-            outbox.0, outbox.1
-        ))
-        .await;
+        self.sql(recorded_run(id, state, day)).await;
     }
 
     async fn round(&self, keep: &RetentionPeriods) -> UpkeepRound {
@@ -103,8 +74,72 @@ impl Harness {
     }
 }
 
+/// Ada and her conversation.
+const HOUSE: &str = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0);
+    INSERT INTO sessions (id, key, channel, created_at) VALUES (1, '7', 'telegram', 0)";
+
+/// A run that came and ended on a day, with a journal, a call of a tool and of a model, a word to it, and a reply; for either engine.
+fn recorded_run(id: i64, state: &str, day: i64) -> String {
+    let at = day * DAY;
+    let (ended, over) = match state {
+        "waiting" => ("NULL".to_owned(), false),
+        _ => (at.to_string(), true),
+    };
+    let outbox = if over { ("delivered", at.to_string()) } else { ("pending", "NULL".to_owned()) };
+    format!(
+        "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition,
+               sent_at, received_at) VALUES ({id}, 1, 1, 'telegram', 'default', '7', 'm{id}', 'hello {id}', 0, 'run', {at}, {at});
+             INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at, ended_at, state_hash)
+               VALUES ({id}, 1, {id}, 1, '{state}', {at}, {ended}, 'hash');
+             INSERT INTO run_events (run_id, seq, kind, version, body, at) VALUES
+               ({id}, 1, 'input.accepted', 1, 'no json', {at}),
+               ({id}, 2, 'run.begun', 1, '{{\"body\":{{\"context\":{{\"system\":\"s\",\"tools\":\"t\",\"tail\":\"tail{id}\"}}}}}}', {at}),
+               ({id}, 3, 'run.ended', 1, '{{}}', {at});
+             INSERT INTO blobs (hash, text) VALUES ('s', 'You are Hob.'), ('t', '[]'), ('tail{id}', 'It is noon.')
+               ON CONFLICT DO NOTHING;
+             INSERT INTO signals (run_id, body, created_at, taken) VALUES ({id}, 'stop', {at}, 1);
+             INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at) VALUES ({id}, '1.0', 'look', '{{}}', 1, {at});
+             INSERT INTO model_calls (run_id, asked_seq, model, state, asked_at, cost) VALUES ({id}, 3, 'm', 'answered', {at}, 5);
+             INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, at)
+               VALUES (1, {id}, {id}, 'user', 1, '{{}}', 'hello {id}', {at});
+             INSERT INTO outbox (key, session_id, run_id, channel, account, chat, text, choices, state, next_attempt_at, created_at, ended_at)
+               VALUES ('run:{id}:3:0', 1, {id}, 'telegram', 'default', '7', 'hi', '[]', '{}', {at}, {at}, {})",
+        outbox.0, outbox.1
+    )
+}
+
 fn days(count: i64) -> Option<SignedDuration> {
     Some(SignedDuration::from_hours(24 * count))
+}
+
+#[tokio::test]
+async fn n15_a_round_on_one_postgresql_lets_the_same_go() {
+    let bench = Harness::new().await;
+    let (cluster, url) = (Cluster::shared(), Cluster::shared().database());
+    let store = Store::open_url(&url).await.unwrap();
+    cluster.sql(&url, HOUSE);
+    for (id, state, day) in [(1, "completed", 100), (2, "waiting", 100), (3, "failed", 995), (4, "completed", 999)] {
+        bench.run(id, state, day).await;
+        cluster.sql(&url, &recorded_run(id, state, day));
+    }
+    let keep =
+        RetentionPeriods { journals: days(30), outbox: days(30), claims: days(30), signals: days(1), calls: days(30) };
+    let ours = bench.round(&keep).await;
+    let mut gone = BTreeMap::new();
+    // What a busy server has no time for waits for the next round.
+    while gone != ours.gone {
+        let hand = UpkeepWorker::new(store.clone(), Arc::new(FixedClock), CancellationToken::new());
+        let theirs = round::round(hand, &keep).await.unwrap();
+        assert_eq!(theirs.pages_freed, 0, "that is the server's");
+        for (what, count) in theirs.gone {
+            *gone.entry(what).or_default() += count;
+        }
+    }
+    assert!(gone.contains_key("journals") && gone.contains_key("texts"), "{gone:?}");
+    assert_eq!(
+        cluster.sql(&url, "SELECT count(*) FROM run_events"),
+        bench.texts("SELECT count(*) || '' FROM run_events").await[0]
+    );
 }
 
 #[tokio::test]

@@ -101,7 +101,7 @@ mod tests {
         ok   database: postgres://hob@db:5432/hob: PostgreSQL 15.3, schema 3, 12.0 MB, 0.4 ms away
         note database: postgres://hob@db:5432/hob (PostgreSQL 15.3) has no state yet; the first start makes it
         warn database: 95 of 100 connections to the server are taken, and a Hob needs up to 6; raise max_connections of the server, or end what holds them
-        ok   database: postgres://hob@db:5432/hob: PostgreSQL 15.3, schema 3, 12.0 MB, 0.4 ms away
+        ok   database: postgres://hob@db:5432/hob: PostgreSQL 15.3, schema 2, 12.0 MB, 0.4 ms away
         note database: it is of schema 2; the next start brings it to 3: make a backup before
         fail database: it was made by a newer Hob (schema 4, this one knows 3); start that Hob again, or restore a backup from before
         warn database: a question to the server takes 41 ms, and a turn asks many; run Hob near the server, in the same data centre

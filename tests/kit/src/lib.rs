@@ -29,6 +29,7 @@ pub mod histories;
 pub mod intake;
 pub mod mail_servers;
 pub mod outgoing;
+pub mod postgres;
 pub mod process;
 pub mod scripted;
 pub mod served;

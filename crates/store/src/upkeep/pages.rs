@@ -2,6 +2,7 @@
 
 use crate::Tx;
 use crate::error::StoreError;
+use crate::tx::Engine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FullTextIndex {
@@ -54,10 +55,18 @@ pub struct PageCounts {
     pub free: i64,
 }
 
-/// Counts the file's pages.
+/// Counts the file's pages. A server does not say which of its own are free.
 pub async fn count(tx: &mut Tx) -> Result<PageCounts, StoreError> {
-    let all = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *tx).await?;
-    let free = sqlx::query_scalar("PRAGMA freelist_count").fetch_one(&mut *tx).await?;
+    let connection = match tx.engine() {
+        Engine::Sqlite(connection) => connection,
+        #[cfg(feature = "postgres")]
+        Engine::Postgres(connection) => {
+            let all = "SELECT pg_database_size(current_database()) / current_setting('block_size')::bigint";
+            return Ok(PageCounts { all: sqlx::query_scalar(all).fetch_one(connection).await?, free: 0 });
+        }
+    };
+    let all = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *connection).await?;
+    let free = sqlx::query_scalar("PRAGMA freelist_count").fetch_one(connection).await?;
     Ok(PageCounts { all, free })
 }
 

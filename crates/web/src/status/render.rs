@@ -43,7 +43,8 @@ impl fmt::Display for StatusReport {
         }
         let disk =
             self.disk_free_bytes.map_or_else(|| "cannot be asked".to_owned(), |free| format!("{} free", size(free)));
-        writeln!(f, "data: {} ({disk})", self.data_dir.display())
+        writeln!(f, "data: {} ({disk})", self.data_dir.display())?;
+        self.state.iter().try_for_each(|state| writeln!(f, "state: {state}"))
     }
 }
 
@@ -117,6 +118,7 @@ mod tests {
             up_secs: Some(4_000),
             config: Some("/etc/hob/config.toml".into()),
             data_dir: "/var/lib/hob".into(),
+            state: None,
             degraded: vec![PartTrouble {
                 part: "disk".to_owned(),
                 age_secs: 61,
