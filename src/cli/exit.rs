@@ -8,6 +8,8 @@ use hob_config::data_dir::DataDirError;
 use hob_config::load::LoadError;
 use hob_config::problem::Problems;
 use hob_store::backup::BackupError;
+#[cfg(feature = "postgres")]
+use hob_store::copy::CopyError;
 use hob_store::error::StoreError;
 use hob_store::lock::LockError;
 
@@ -64,6 +66,14 @@ fn exit_code_of(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     }
     if let Some(error) = error.downcast_ref::<BackupError>() {
         return of_backup(error);
+    }
+    #[cfg(feature = "postgres")]
+    if let Some(error) = error.downcast_ref::<CopyError>() {
+        return match error {
+            CopyError::Taken(error) => of_lock(error),
+            CopyError::Store(error) => of_store(error),
+            _ => None,
+        };
     }
     if let Some(error) = error.downcast_ref::<LockError>() {
         return of_lock(error);

@@ -36,6 +36,8 @@ pub mod schedule;
 pub mod service;
 pub mod shell;
 pub mod skill;
+#[cfg(feature = "postgres")]
+pub mod state;
 pub mod status;
 pub mod undo;
 pub mod version;
@@ -72,6 +74,8 @@ use crate::cli::schedule::ScheduleCommand;
 use crate::cli::service::ServiceCommand;
 use crate::cli::shell::CompletionsArguments;
 use crate::cli::skill::SkillCommand;
+#[cfg(feature = "postgres")]
+use crate::cli::state::StateCommand;
 use crate::cli::status::StatusArguments;
 use crate::cli::version::VersionArguments;
 use crate::cli::web::WebArguments;
@@ -163,6 +167,10 @@ pub enum Command {
     Backup(BackupArguments),
     /// Check a backup, or restore it over the data; stop Hob first
     Restore(RestoreArguments),
+    /// Move the state between a file and a PostgreSQL server
+    #[cfg(feature = "postgres")]
+    #[command(subcommand)]
+    State(StateCommand),
     /// Show the version; --check: whether it fits the database and the config
     Version(VersionArguments),
     /// Show what a command takes, or a page of the docs
@@ -292,6 +300,8 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Service(what) => service::run(what, named),
         Command::Backup(what) => backup::make(what, named),
         Command::Restore(what) => backup::restore(&what, named),
+        #[cfg(feature = "postgres")]
+        Command::State(what) => state::run(what, named),
         Command::Version(what) => version::run(&what, named),
         Command::Help(what) => help::run(&what, &Environment::of_process()),
         Command::Completions(what) => shell::completions(&what),

@@ -117,6 +117,8 @@ fn step(error: &(dyn Error + 'static)) -> Option<NextStep> {
         HttpError => |_| Do(LOOK),
         io::Error => of_io,
     }
+    #[cfg(feature = "postgres")]
+    first! { hob_store::copy::CopyError => of_copy }
     #[cfg(feature = "mail")]
     first! { hob_mail::login::LoginError => of_mail_login }
     let says_it = error.is::<Problems>() || error.is::<Unconfigured>() || error.is::<LockError>();
@@ -158,6 +160,16 @@ fn of_store(error: &StoreError) -> NextStep {
             Do("start the version that ran before, or restore the backup made before it (`hob help upgrade`)")
         }
         StoreError::Database(_) | StoreError::Disconnected(_) | StoreError::Unknown => Do(LOOK),
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn of_copy(error: &hob_store::copy::CopyError) -> NextStep {
+    use hob_store::copy::CopyError;
+    match error {
+        CopyError::Store(error) => of_store(error),
+        CopyError::Io { source, .. } => of_io(source),
+        CopyError::Taken(_) | CopyError::Occupied(_) | CopyError::OtherTables | CopyError::Differs { .. } => InItsWords,
     }
 }
 

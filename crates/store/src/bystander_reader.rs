@@ -54,6 +54,11 @@ impl Reader {
         }
     }
 
+    #[cfg(feature = "postgres")]
+    pub(crate) fn into_connection(self) -> Tx {
+        self.connection
+    }
+
     /// Runs `unit` on the database as it is at one moment.
     ///
     /// # Errors

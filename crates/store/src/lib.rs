@@ -13,6 +13,8 @@ pub mod bystander_writer;
 pub mod calendar_calls;
 pub mod chat_migration;
 pub mod contents;
+#[cfg(feature = "postgres")]
+pub mod copy;
 pub mod cursors;
 mod database;
 pub mod drafts;
@@ -91,7 +93,7 @@ pub mod work_dir;
 pub mod writer;
 
 pub(crate) use database::{
-    BUSY_TIMEOUT, MIGRATIONS, PAGE_BYTES, close, existing_file_options, in_snapshot, options, schema,
+    BUSY_TIMEOUT, MIGRATIONS, PAGE_BYTES, close, existing_file_options, in_snapshot, open_to_write, options, schema,
 };
 pub use database::{SchedulingMode, Store, millis};
 pub use tx::Tx;

@@ -98,8 +98,17 @@ async fn use_together(connection: &mut PgConnection) -> Result<(), StoreError> {
     refuse("its state is being copied (`hob state copy`)", "try again when that is done")
 }
 
+/// Says that nobody else may write, nor does, for as long as this connection is there.
+pub(crate) async fn use_alone(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let lock = sqlx::query_scalar::<_, bool>("SELECT pg_try_advisory_lock($1)").bind(IN_USE);
+    if lock.fetch_one(connection).await? {
+        return Ok(());
+    }
+    refuse("a Hob works with it, or another copy is made", "stop every Hob that uses it, and try again")
+}
+
 /// Applies the migrations that this database has not seen, after making sure that it is not from a newer Hob.
-async fn migrate(connection: &mut PgConnection, traits: &ServerTraits) -> Result<(), StoreError> {
+pub(crate) async fn migrate(connection: &mut PgConnection, traits: &ServerTraits) -> Result<(), StoreError> {
     let known = known();
     match schema(connection).await? {
         Some(found) if found > known => Err(StoreError::Newer { found, known }),
@@ -117,9 +126,17 @@ pub(crate) fn known() -> i64 {
 }
 
 /// The schema of the database; none: nothing was ever stored in it.
+///
+/// # Errors
+/// When a copy into it is not finished: it is no state yet.
 pub(crate) async fn schema(connection: &mut PgConnection) -> Result<Option<i64>, StoreError> {
-    let begun = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
-    if !sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut *connection).await? {
+    let begun = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL, to_regclass('state_copy') IS NOT NULL";
+    let (is_begun, is_copying): (bool, bool) = sqlx::query_as(begun).fetch_one(&mut *connection).await?;
+    if is_copying {
+        let fix = "`hob state copy` as before goes on with it; or begin with an empty database";
+        return refuse("a copy of a state into it is not finished", fix);
+    }
+    if !is_begun {
         return Ok(None);
     }
     Ok(sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations").fetch_one(connection).await?)

@@ -52,7 +52,7 @@ impl<R> Statement<R> {
     }
 }
 
-fn bind(values: &[SqlValue<'_>]) -> Result<PgArguments, Error> {
+pub(crate) fn bind(values: &[SqlValue<'_>]) -> Result<PgArguments, Error> {
     let mut arguments = PgArguments::default();
     arguments.reserve(values.len(), 0);
     for value in values {

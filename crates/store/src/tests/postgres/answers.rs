@@ -84,7 +84,7 @@ const FACT_QUERIES: [&str; 2] = [
 ];
 
 #[derive(Debug, Clone)]
-enum Value {
+pub(super) enum Value {
     Integer(Option<i64>),
     Real(Option<f64>),
     Text(Option<String>),
@@ -92,7 +92,7 @@ enum Value {
 }
 
 /// Numbers that only look random (xorshift).
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
     fn below(&mut self, most: usize) -> usize {
@@ -175,6 +175,29 @@ async fn both_engines_answer_the_same() {
 /// Rows that keep to each table's checks, but to no foreign key, in both.
 async fn fill(sqlite: &mut SqliteConnection, postgres: &mut PgConnection, dice: &mut Dice) {
     postgres.execute("SET session_replication_role = replica").await.unwrap();
+    for (table, insert, rows) in fill_sqlite(sqlite, dice).await {
+        for row in &rows {
+            bound!(sqlx::query(AssertSqlSafe(insert.clone())), row).execute(&mut *postgres).await.unwrap();
+        }
+        let next = format!(
+            "SELECT setval(s, greatest({}, 1)) FROM pg_get_serial_sequence('{table}', 'id') AS s WHERE s IS NOT NULL",
+            rows.len()
+        );
+        let has_numbers =
+            format!("SELECT count(*) FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attname = 'id'");
+        if sqlx::query_scalar::<_, i64>(AssertSqlSafe(has_numbers)).fetch_one(&mut *postgres).await.unwrap() > 0 {
+            postgres.execute(AssertSqlSafe(next)).await.unwrap();
+        }
+    }
+    postgres.execute("SET session_replication_role = origin").await.unwrap();
+}
+
+/// The same in SQLite alone. Gives each table's rows, with the text that inserts one.
+pub(super) async fn fill_sqlite(
+    sqlite: &mut SqliteConnection,
+    dice: &mut Dice,
+) -> Vec<(String, String, Vec<Vec<Value>>)> {
+    let mut filled = Vec::new();
     // There no trigger fires meanwhile; here one would change what is there.
     let counts = "SELECT sql FROM sqlite_schema WHERE name = 'messages_count'";
     let counts: String = sqlx::query_scalar(counts).fetch_one(&mut *sqlite).await.unwrap();
@@ -190,29 +213,24 @@ async fn fill(sqlite: &mut SqliteConnection, postgres: &mut PgConnection, dice: 
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let places: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
         let insert = format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), places.join(", "));
-        let mut made = 0;
+        let mut rows: Vec<Vec<Value>> = Vec::new();
         for number in 1..400 {
+            let next = rows.len() as i64 + 1;
             let row: Vec<Value> = columns
                 .iter()
-                .map(|column| cell(&table, &sql, column, RowNumber { row: made + 1, number }, dice))
+                .map(|column| cell(&table, &sql, column, RowNumber { row: next, number }, dice))
                 .collect();
             if bound!(sqlx::query(AssertSqlSafe(insert.clone())), row).execute(&mut *sqlite).await.is_ok() {
-                bound!(sqlx::query(AssertSqlSafe(insert.clone())), row).execute(&mut *postgres).await.unwrap();
-                made += 1;
+                rows.push(row);
             }
-            if made as usize == ROWS {
+            if rows.len() == ROWS {
                 break;
             }
         }
-        if names.contains(&"id") {
-            let next = format!(
-                "SELECT setval(s, greatest({made}, 1)) FROM pg_get_serial_sequence('{table}', 'id') AS s WHERE s IS NOT NULL"
-            );
-            postgres.execute(AssertSqlSafe(next)).await.unwrap();
-        }
+        filled.push((table, insert, rows));
     }
     sqlite.execute(AssertSqlSafe(counts)).await.unwrap();
-    postgres.execute("SET session_replication_role = origin").await.unwrap();
+    filled
 }
 
 /// Which row of a table it is, and the how manieth that was tried for it.

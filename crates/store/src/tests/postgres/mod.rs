@@ -2,6 +2,7 @@
 
 mod answers;
 mod cluster;
+mod copies;
 mod schema;
 mod texts;
 mod transactions;
