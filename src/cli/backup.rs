@@ -27,6 +27,7 @@ use hob_store::backup::make::{self, BackupRequest, CreatedBackup};
 use hob_store::backup::restore::{self, Archive};
 use hob_store::backup::seal::{Identities, Recipients, is_sealed};
 use hob_store::backup::{BackupError, ByteCount};
+use hob_store::place::{DATABASE, StatePlace};
 
 /// What `hob backup` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -77,6 +78,7 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let (now, random) = (SystemClock.now(), SystemRng.id());
     let order = BackupRequest {
         data_dir: data_dir.clone(),
+        state: StatePlace::of(loaded.config.state.url.as_ref(), &data_dir),
         config: config(&loaded)?,
         to: to.clone(),
         recipients,
@@ -202,13 +204,21 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
         return Ok(show(&told)?);
     }
     let environment = Environment::of_process();
-    let data_dir = data_dir(&load_running_config(named, &environment)?.config.state, &environment)?;
+    let state = load_running_config(named, &environment)?.config.state;
+    let data_dir = data_dir(&state, &environment)?;
     create_data_dir(&data_dir)?;
     let restoring = restore::restore(archive, &data_dir, SystemClock.now());
     let restored = runtime()?.block_on(with_progress("Unpacking", &archive.read, restoring))?;
     let (made_at, before) = (utc_text(restored.manifest.made_at), restored.before.display());
     let mut told =
         vec![format!("Restored to {made_at} UTC. The data of before is in {before}; delete it when all is well.")];
+    if state.url.is_some() {
+        let file = data_dir.join(DATABASE);
+        told.push(format!(
+            "The database is the file {0}. To put it on the server: empty its database, then `hob state copy --from {0}`.",
+            file.display()
+        ));
+    }
     told.extend(restored.config.map(|config| {
         format!("The config of then, without its secrets, is {}; the one in use is as it was.", config.display())
     }));

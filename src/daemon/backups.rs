@@ -21,6 +21,7 @@ use hob_store::backup::BackupError;
 use hob_store::backup::archives;
 use hob_store::backup::make::{self, BackupRequest, CreatedBackup};
 use hob_store::backup::seal::Recipients;
+use hob_store::place::StatePlace;
 
 /// The longest wait between two looks at the clock, which can jump.
 const LOOK_EVERY: Duration = Duration::from_secs(600);
@@ -35,6 +36,7 @@ pub fn folder(data_dir: &Path, named: Option<&PathBuf>) -> PathBuf {
 /// What is backed up, where to, and how often.
 struct BackupPlan {
     data_dir: PathBuf,
+    state: StatePlace,
     config_file: Option<PathBuf>,
     to: PathBuf,
     recipients: (Option<String>, Option<PathBuf>),
@@ -57,11 +59,13 @@ pub(super) fn keep_up(shutdown: &ShutdownStages, blueprint: &Blueprint, current:
         return;
     }
     let (data_dir, config_file) = (blueprint.data_dir.clone(), blueprint.config_file.clone());
+    let state = blueprint.state.clone();
     let (conditions, rng) = (blueprint.conditions.clone(), Arc::clone(&blueprint.rng));
     let plan = move |config: &BackupConfig| {
         (config.every_hours > 0).then(|| BackupPlan {
             to: folder(&data_dir, config.dir.as_ref()),
             data_dir: data_dir.clone(),
+            state: state.clone(),
             config_file: config_file.clone(),
             recipients: (config.recipient.clone(), config.recipients_file.clone()),
             every: SignedDuration::from_hours(i64::from(config.every_hours)),
@@ -169,10 +173,17 @@ async fn make_backup(plan: &BackupPlan, now: Timestamp, stop: &CancellationToken
         Some(file) => redacted_config(file),
         None => None,
     };
-    let (data_dir, to, random) = (plan.data_dir.clone(), plan.to.clone(), plan.rng.id());
-    let made =
-        make::make(BackupRequest { data_dir, config, to, recipients, now, random, packed: Arc::default() }, stop)
-            .await?;
+    let request = BackupRequest {
+        data_dir: plan.data_dir.clone(),
+        state: plan.state.clone(),
+        config,
+        to: plan.to.clone(),
+        recipients,
+        now,
+        random: plan.rng.id(),
+        packed: Arc::default(),
+    };
+    let made = make::make(request, stop).await?;
     let last = LastBackup { to: plan.to.clone(), at: now, made: Instant::now() };
     tracing::info!(path = %made.path.display(), bytes = made.bytes, files = made.files, "backup.made");
     if !made.skipped.is_empty() {

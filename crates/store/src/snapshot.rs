@@ -12,6 +12,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::StoreError;
+use crate::place::StatePlace;
 use crate::upkeep::page_layout;
 use crate::{inspect, schema, space};
 
@@ -35,7 +36,33 @@ const LOOK_EVERY_OPERATIONS: i32 = 10_000;
 ///
 /// # Errors
 /// When there is no database, the copy cannot be written, it is not whole, or `stop` comes first.
-pub(crate) async fn copy(database: &Path, to: &Path, stop: &CancellationToken) -> Result<SnapshotCheck, StoreError> {
+pub(crate) async fn copy(place: &StatePlace, to: &Path, stop: &CancellationToken) -> Result<SnapshotCheck, StoreError> {
+    match place {
+        StatePlace::File(database) => copy_file(database, to, stop).await?,
+        #[cfg(feature = "postgres")]
+        StatePlace::Server(_) => copy_server(place.clone(), to.to_owned(), stop.clone()).await?,
+        #[cfg(not(feature = "postgres"))]
+        StatePlace::Server(_) => return Err(crate::place::unsupported()),
+    }
+    check_until(to, stop).await
+}
+
+/// On a thread of its own: all rows go through it, twice.
+#[cfg(feature = "postgres")]
+async fn copy_server(place: StatePlace, to: PathBuf, stop: CancellationToken) -> Result<(), StoreError> {
+    let runtime = tokio::runtime::Handle::current();
+    let copying = tokio::task::spawn_blocking(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                copied = crate::copy::server_to_file(&place, &to) => copied.map(|_report| ()).map_err(StoreError::from),
+                () = stop.cancelled() => Err(StoreError::Closed),
+            }
+        })
+    });
+    copying.await.unwrap_or_else(|error| Err(StoreError::Panicked(error.to_string())))
+}
+
+async fn copy_file(database: &Path, to: &Path, stop: &CancellationToken) -> Result<(), StoreError> {
     if !database.exists() {
         return Err(StoreError::Missing(database.display().to_string()));
     }
@@ -43,8 +70,7 @@ pub(crate) async fn copy(database: &Path, to: &Path, stop: &CancellationToken) -
     end_at(&mut reading, stop.clone()).await?;
     let copied = write_copy(&mut reading, to).await;
     reading.close().await?;
-    copied?;
-    check_until(to, stop).await
+    copied
 }
 
 /// Whatever the connection does from now on ends at the stop.

@@ -16,6 +16,8 @@ use crate::backup::{
     ArchiveEntry, BackupError, ByteCount, CONFIG, CONTENTS, DATABASE, FOLDERS, FORMAT, Manifest, archives, at, owner,
     space_check,
 };
+use crate::footprint::Footprint;
+use crate::place::StatePlace;
 use crate::snapshot::{self, SnapshotCheck};
 use crate::work_dir::{self, WorkDir};
 
@@ -23,6 +25,8 @@ use crate::work_dir::{self, WorkDir};
 #[derive(Debug, Clone)]
 pub struct BackupRequest {
     pub data_dir: PathBuf,
+    /// Where the database is.
+    pub state: StatePlace,
     /// The config's text, without secrets; none: there is none, or it cannot be cleaned of them.
     pub config: Option<String>,
     /// The folder for the archive.
@@ -70,9 +74,10 @@ async fn made(order: BackupRequest, stop: &CancellationToken) -> Result<CreatedB
     // Beside the archive: where that has room, this has. But nothing lies in the clear where only what is encrypted may.
     let clear = if order.recipients.is_empty() { None } else { Some(folder(&order.data_dir)?) };
     let place = clear.as_ref().map_or(work.path(), WorkDir::path);
-    order.packed.expect(space_check::look(&order, place)?);
+    let database = Footprint::at(&order.state).await?.file_bytes;
+    order.packed.expect(space_check::look(&order, database, place)?);
     let copy = place.join(DATABASE);
-    let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy, stop).await?;
+    let checked = snapshot::copy(&order.state, &copy, stop).await?;
     let stop = stop.clone();
     let packing = move || {
         let made = pack(&order, &copy, &checked, work.path(), stop);

@@ -1,13 +1,12 @@
 //! Whether there is room for a backup, before one is begun.
 
 use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::backup::folder_contents::FolderContents;
 use crate::backup::make::BackupRequest;
-use crate::backup::{BackupError, CONTENTS, DATABASE, FOLDERS, at};
+use crate::backup::{BackupError, CONTENTS, FOLDERS, at};
 use crate::space;
 
 /// So much is left on a disk beside a backup.
@@ -37,10 +36,10 @@ impl BackupSizes {
     }
 }
 
-/// Is there room for the archive, and for the copy of the database in `copy`? Gives how many bytes are to be packed.
-pub(super) fn look(order: &BackupRequest, copy: &Path) -> Result<u64, BackupError> {
+/// Is there room for the archive, and for the copy of the database, of so many bytes, in `copy`? Gives how many bytes are to be packed.
+pub(super) fn look(order: &BackupRequest, database: u64, copy: &Path) -> Result<u64, BackupError> {
     let disk = |folder: &Path| at(folder, fs::metadata(folder).map(|folder| folder.dev()));
-    let sizes = sizes(order)?;
+    let sizes = BackupSizes { database, rest: size_of_files(order)? };
     let (archive, copied) = sizes.needed(disk(&order.to)? == disk(copy)?);
     // Named is what a person knows, not what is in it for a moment.
     let holds_copy = if order.recipients.is_empty() { &order.to } else { &order.data_dir };
@@ -53,18 +52,13 @@ pub(super) fn look(order: &BackupRequest, copy: &Path) -> Result<u64, BackupErro
     Ok(sizes.database.saturating_add(sizes.rest))
 }
 
-fn sizes(order: &BackupRequest) -> Result<BackupSizes, BackupError> {
-    let file = order.data_dir.join(DATABASE);
-    let database = match fs::metadata(&file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-        found => at(&file, found)?.len(),
-    };
+fn size_of_files(order: &BackupRequest) -> Result<u64, BackupError> {
     let mut below = FolderContents::default();
     for folder in FOLDERS.into_iter().chain([CONTENTS]) {
         below.look(&order.data_dir, folder)?;
     }
     let lengths = below.files.iter().map(|name| fs::metadata(order.data_dir.join(name)).map_or(0, |file| file.len()));
-    Ok(BackupSizes { database, rest: lengths.fold(0, u64::saturating_add) })
+    Ok(lengths.fold(0, u64::saturating_add))
 }
 
 #[cfg(test)]

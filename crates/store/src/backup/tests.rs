@@ -17,6 +17,7 @@ use crate::backup::restore::{Archive, finish, restore, verify};
 use crate::backup::seal::{Identities, Recipients, is_sealed};
 use crate::error::StoreError;
 use crate::lock::DataLock;
+use crate::place::StatePlace;
 use crate::{SchedulingMode, Store, Tx};
 
 /// Leaves a word in the database.
@@ -84,7 +85,8 @@ impl Harness {
     fn order(&self, second: i64, recipients: Recipients) -> BackupRequest {
         let config = Some("[agent]\niterations_max = 7\n".to_owned());
         let (data_dir, to, random) = (self.data(), self.backups(), ID.to_owned());
-        BackupRequest { data_dir, config, to, recipients, now: at(second), random, packed: Arc::default() }
+        let state = StatePlace::of(None, &data_dir);
+        BackupRequest { data_dir, state, config, to, recipients, now: at(second), random, packed: Arc::default() }
     }
 
     fn list(&self) -> String {
