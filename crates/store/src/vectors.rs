@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::error::StoreError;
+use crate::tx::Engine;
 use crate::{Tx, millis, sql};
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
@@ -162,6 +163,29 @@ pub async fn put(tx: &mut Tx, model: i64, new: &NewVector) -> Result<(), StoreEr
     .execute(&mut *tx)
     .await?;
     Ok(())
+}
+
+/// Transactions of a server, by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenTransactions {
+    /// The oldest that is not over.
+    pub oldest: i64,
+    /// The one that begins next.
+    pub next: i64,
+}
+
+/// Which are at work; none for a file, where each waits for the one before.
+pub async fn transactions(tx: &mut Tx) -> Result<Option<OpenTransactions>, StoreError> {
+    match tx.engine() {
+        Engine::Sqlite(_) => Ok(None),
+        #[cfg(feature = "postgres")]
+        Engine::Postgres(connection) => {
+            let numbers = "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint
+                FROM pg_current_snapshot() AS s";
+            let (oldest, next) = sqlx::query_as(numbers).fetch_one(connection).await?;
+            Ok(Some(OpenTransactions { oldest, next }))
+        }
+    }
 }
 
 /// Sets the model's cursor.

@@ -6,6 +6,7 @@
 
 mod backfill;
 mod failure_tracker;
+mod late;
 pub mod source;
 mod statements;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::active_embedder::ActiveEmbedder;
@@ -25,6 +27,7 @@ use crate::embedding::error::EmbedError;
 use crate::embedding_service::{EmbeddingService, EmbeddingStatus};
 use crate::upkeep::backfill::Backfill;
 use crate::upkeep::failure_tracker::{Backoff, FailureTracker};
+use crate::upkeep::late::LateMemories;
 use crate::upkeep::statements::register;
 use crate::vectors::bytes::StoredVector;
 use crate::vectors::index::Index;
@@ -199,8 +202,13 @@ impl Upkeep {
         trouble.clear_failure();
         fill.report_ready().await?;
         self.drop_all(&outdated).await?;
+        let (mut late, mut looked) = (LateMemories::new(), Instant::now());
         loop {
             self.until_room().await;
+            if !self.store.is_file() && looked.elapsed() >= self.pace.look {
+                looked = Instant::now();
+                late.look(&self.store, wanted.id).await?;
+            }
             fill.round(trouble).await?;
             if let Some(former) = former.take() {
                 if fill.serving.model != wanted.id {

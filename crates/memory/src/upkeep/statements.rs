@@ -31,6 +31,11 @@ pub(super) async fn register(
     Ok((model, others))
 }
 
+/// How far the model's cursor is.
+pub(super) async fn through(tx: &mut Tx, model: i64) -> Result<MemoryId, StoreError> {
+    Ok(row(tx, model).await?.through)
+}
+
 /// Counts the memories that wait for their vectors.
 pub(super) async fn backlog(tx: &mut Tx, model: i64) -> Result<u64, StoreError> {
     let through = row(tx, model).await?.through;

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 
 mod former;
+mod late;
 mod real;
 mod troubles;
 mod work;
