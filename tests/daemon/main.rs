@@ -58,6 +58,7 @@ mod replay;
 mod salience;
 mod schedules;
 mod secrets;
+mod server;
 mod skills;
 mod speech;
 mod starting;

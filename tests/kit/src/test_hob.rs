@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use hob_config::environment::Environment;
 use hob_store::Store;
 use rustix::process::Signal;
 use sqlx::sqlite::SqliteRow;
@@ -15,6 +16,7 @@ use toml::{Table, Value};
 use super::fake_model::{FakeModel, Reply};
 use super::fake_telegram::FakeTelegram;
 use super::fake_telegram::world::Post;
+use super::postgres::Cluster;
 use super::process::{HobProcess, hob_command, within};
 
 /// Who is let in.
@@ -26,6 +28,11 @@ pub const OWNER: i64 = 1;
 pub const STRANGER: i64 = 99;
 /// A group.
 pub const HALL: i64 = -100_123;
+
+/// Set, each household has its state on PostgreSQL. What a test then looks for in hob.db is not there.
+const ON_POSTGRES: &str = "HOB_TEST_POSTGRES";
+/// The file in a home that says where its state is.
+const STATE: &str = "state-url";
 
 /// A command that asks before it pays somebody.
 pub const PAYS: &str = r#"
@@ -85,8 +92,16 @@ impl TestHob {
             telegram.person(person);
         }
         let hob = Self { process: None, telegram, model, home: tempfile::tempdir().unwrap() };
+        if Environment::of_process().get(ON_POSTGRES).is_some() {
+            std::fs::write(hob.path(STATE), Cluster::shared().database()).unwrap();
+        }
         hob.configure(settings);
         hob
+    }
+
+    /// Keeps its state in the database at this URL from the next start on.
+    pub fn keep_state_at(&self, url: &str) {
+        std::fs::write(self.path(STATE), url).unwrap();
     }
 
     /// The same, and Hob is started.
@@ -100,6 +115,9 @@ impl TestHob {
     pub fn configure(&self, settings: &str) {
         let settings = settings.replace("$HOME", &self.home.path().display().to_string());
         let mut config = usual(&self.telegram.api_url(), &self.model.base_url());
+        if let Ok(url) = std::fs::read_to_string(self.path(STATE)) {
+            merge(&mut config, format!("[state]\nurl = '{url}'").parse().unwrap());
+        }
         merge(&mut config, settings.parse().unwrap());
         std::fs::write(self.path("config.toml"), config.to_string()).unwrap();
     }
