@@ -127,14 +127,18 @@ async fn n15_a_round_on_one_postgresql_lets_the_same_go() {
     let ours = bench.round(&keep).await;
     let mut gone = BTreeMap::new();
     // What a busy server has no time for waits for the next round.
-    while gone != ours.gone {
+    for _ in 0..20 {
         let hand = UpkeepWorker::new(store.clone(), Arc::new(FixedClock), CancellationToken::new());
         let theirs = round::round(hand, &keep).await.unwrap();
         assert_eq!(theirs.pages_freed, 0, "that is the server's");
         for (what, count) in theirs.gone {
             *gone.entry(what).or_default() += count;
         }
+        if gone == ours.gone {
+            break;
+        }
     }
+    assert_eq!(gone, ours.gone);
     assert!(gone.contains_key("journals") && gone.contains_key("texts"), "{gone:?}");
     assert_eq!(
         cluster.sql(&url, "SELECT count(*) FROM run_events"),

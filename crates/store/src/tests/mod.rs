@@ -8,6 +8,7 @@ mod migrations;
 mod postgres;
 mod readers;
 mod runs;
+mod sessions;
 mod snapshots;
 mod writer;
 
