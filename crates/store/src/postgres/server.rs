@@ -106,7 +106,8 @@ pub(crate) fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
     let options = PgConnectOptions::from_str(url);
     let options =
         options.or_else(|error| refuse(format!("its URL cannot be read: {error}"), "mend `url` under [state]"))?;
-    Ok(options.application_name("hob"))
+    // Whoever only asks whether a statement would be logged makes `tracing` drop the next line of whatever else is said on this thread.
+    Ok(options.application_name("hob").disable_statement_logging())
 }
 
 /// The URL without a password.
