@@ -22,6 +22,10 @@ RETURN strpos(whole, part);
 CREATE FUNCTION substr(whole TEXT, first BIGINT, length BIGINT) RETURNS TEXT LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN substr(whole, first::integer, length::integer);
 
+-- The server's time of day, in Unix milliseconds.
+CREATE FUNCTION clock_ms() RETURNS BIGINT LANGUAGE sql VOLATILE PARALLEL SAFE
+RETURN (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+
 -- A planner's hint in SQLite.
 CREATE FUNCTION itself(value TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN value;
 CREATE OPERATOR + (RIGHTARG = TEXT, FUNCTION = itself);
@@ -1008,3 +1012,31 @@ END
 $$;
 CREATE TRIGGER fact_sets_unused AFTER DELETE ON recalled
 FOR EACH ROW WHEN (old.set_id IS NOT NULL) EXECUTE FUNCTION fact_sets_unused();
+
+-- The daemons that are there: which one works with the database, and which stand by. A file has one, which has its data directory's lock.
+-- These tables are the same in every schema, as daemons of different ones meet in them.
+CREATE TABLE daemons (
+    boot TEXT COLLATE "C" PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    version TEXT COLLATE "C" NOT NULL,
+    config TEXT COLLATE "C" NOT NULL,
+    started_at BIGINT NOT NULL
+);
+-- Until when each counts as there if nothing is heard of it. Rows of their own: those above are locked by transactions.
+CREATE TABLE daemon_beats (
+    boot TEXT COLLATE "C" PRIMARY KEY REFERENCES daemons (boot) ON DELETE CASCADE,
+    alive_until BIGINT NOT NULL
+);
+-- What lies in a data directory beside a file, for all daemons.
+CREATE TABLE chunks (
+    name TEXT COLLATE "C" NOT NULL,
+    place BIGINT NOT NULL,
+    bytes BYTEA NOT NULL,
+    kept_at BIGINT NOT NULL,
+    PRIMARY KEY (name, place)
+);
+-- What one daemon at a time has.
+CREATE TABLE leases (
+    what TEXT COLLATE "C" PRIMARY KEY,
+    boot TEXT COLLATE "C" NOT NULL REFERENCES daemons (boot) ON DELETE CASCADE
+);

@@ -1,6 +1,7 @@
 //! `hob chat`: a conversation at the terminal, or with a script through a pipe.
 
 use std::io::{BufReader, IsTerminal, Stdout, Write};
+use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -229,7 +230,7 @@ async fn run_or_attach(base: CliContext, chat: &str, stays: bool) -> anyhow::Res
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     };
-    let opened = OpenedData::of(&blueprint).await;
+    let opened = OpenedData::of(&blueprint, &|_leader| ControlFlow::Break(())).await;
     if let Err(StartError::Lock(LockError::Taken { .. })) = &opened
         && let Some(window) = attach::open(&blueprint.data_dir, chat)?
     {

@@ -19,7 +19,7 @@ pub const FAILED: u8 = 1;
 pub const NOT_RUNNING: u8 = 2;
 /// The database cannot be used by this Hob: made by a newer one, or damaged. Sysexits' EX_DATAERR.
 pub const DATABASE: u8 = 65;
-/// Another Hob has the data directory. Sysexits' EX_TEMPFAIL.
+/// Another Hob has the data directory, or leads on the database. Sysexits' EX_TEMPFAIL.
 pub const TAKEN: u8 = 75;
 /// The config cannot be used, or there is no place for the data. Sysexits' EX_CONFIG.
 pub const CONFIG: u8 = 78;
@@ -100,7 +100,11 @@ fn of_backup(error: &BackupError) -> Option<u8> {
 }
 
 fn of_store(error: &StoreError) -> Option<u8> {
-    matches!(error, StoreError::Newer { .. } | StoreError::Damaged(_)).then_some(DATABASE)
+    match error {
+        StoreError::Newer { .. } | StoreError::Damaged(_) => Some(DATABASE),
+        StoreError::Led(_) => Some(TAKEN),
+        _ => None,
+    }
 }
 
 fn of_lock(error: &LockError) -> Option<u8> {
@@ -140,6 +144,9 @@ mod tests {
             (newer().into(), DATABASE),
             (StoreError::Damaged("page 3".to_owned()).into(), DATABASE),
             (StoreError::Full.into(), FAILED),
+            // systemd starts it again, and it stands by.
+            (StartError::Store(StoreError::Fenced).into(), FAILED),
+            (StartError::Store(StoreError::Led("elsewhere:/data".to_owned())).into(), TAKEN),
             (StartError::Lock(taken()).into(), TAKEN),
             (taken().into(), TAKEN),
             (BackupError::Taken(taken()).into(), TAKEN),

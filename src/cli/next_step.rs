@@ -144,6 +144,8 @@ fn of_store(error: &StoreError) -> NextStep {
     match error {
         StoreError::Full
         | StoreError::Server { .. }
+        | StoreError::Led(_)
+        | StoreError::Fenced
         | StoreError::ReadOnly(_)
         | StoreError::Damaged(_)
         | StoreError::Newer { .. }

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::daemon::Daemon;
@@ -23,13 +24,38 @@ const PATIENCE_EVERY: Duration = Duration::from_secs(60);
 /// For how much, in microseconds: what else there is to do at a start has its time in it as well.
 const PATIENCE_USEC: u32 = 300_000_000;
 
-/// Has systemd wait as long as the database is being opened: a large one that is migrated is no Hob that hangs.
-pub(super) async fn extend_start_timeout<T>(opening: impl Future<Output = T>) -> T {
+/// Has systemd wait as long as the database is being opened: a large one that is migrated is no Hob that hangs. Whoever stands by for a
+/// leader has begun.
+pub(super) async fn extend_start_timeout<T>(
+    opening: impl Future<Output = T>,
+    leader: &watch::Receiver<Option<String>>,
+) -> T {
     repeat_until_done(opening, || {
+        if leader.borrow().is_some() {
+            return;
+        }
         let status = "Starting: the database is brought up to date";
         notify(&[NotifyState::ExtendTimeoutUsec(PATIENCE_USEC), NotifyState::Status(status)]);
     })
     .await
+}
+
+/// Tells systemd, from when another daemon leads on, that this one is there for when it is needed; until `stop`, which counts from then on.
+pub(super) async fn stand_by(mut leader: watch::Receiver<Option<String>>, stop: impl Future<Output = ()>) {
+    let Ok(named) = leader.wait_for(Option::is_some).await.map(|leader| leader.clone().unwrap_or_default()) else {
+        return std::future::pending().await;
+    };
+    let told = async {
+        let status = format!("Standing by: {named} leads");
+        loop {
+            notify(&[NotifyState::Ready, NotifyState::Status(&status), NotifyState::Watchdog]);
+            tokio::time::sleep(STATUS_EVERY).await;
+        }
+    };
+    tokio::select! {
+        () = stop => {}
+        () = told => {}
+    }
 }
 
 /// Asks again and again, beginning after a while, until the work is done.

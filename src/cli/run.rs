@@ -1,10 +1,12 @@
 //! `hob run`: the daemon.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::cli::exit::Unconfigured;
@@ -21,8 +23,11 @@ use hob_core::domain::clock::SystemClock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::rng::SystemRng;
 use hob_model::discover::DiscoverError;
+use hob_store::daemons::LeadingDaemon;
+use hob_store::error::StoreError;
 use hob_telemetry::otlp::{Exporter, OtlpSettings};
 use hob_telemetry::{Format, Sink, journal};
+use hob_tools::process_reaper::ProcessReaper;
 
 /// How long the collector of traces may take to be reached.
 const COLLECTOR_CONNECT: Duration = Duration::from_secs(5);
@@ -94,11 +99,17 @@ async fn serve(base: CliContext) -> anyhow::Result<()> {
         Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
     let config = base.loaded.path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
+    let data_dir = base.data_dir.clone();
     let Some(daemon) = start_daemon(base, &mut signals).await? else { return Ok(()) };
     tracing::info!(model = daemon.model(), "hob.ready");
     tokio::select! {
         () = signals.stop() => {}
         () = notify::notify_forever(&daemon) => {}
+        () = daemon.until_fenced() => {
+            // Nothing of it goes on: neither what tools have started.
+            ProcessReaper::of(&data_dir).kill().await;
+            return Err(StartError::Store(StoreError::Fenced).into());
+        }
     }
     tracing::info!("hob.stopping");
     notify::stopping();
@@ -128,8 +139,8 @@ async fn start_daemon(mut base: CliContext, signals: &mut Signals) -> anyhow::Re
     loop {
         let conditions = base.conditions();
         log_disabled_sections(&base.loaded);
-        let error = match Box::pin(start(blueprint(&base, conditions))).await {
-            Ok(daemon) => return Ok(Some(daemon)),
+        let error = match Box::pin(start(blueprint(&base, conditions), signals)).await {
+            Ok(daemon) => return Ok(daemon),
             Err(error) if error.is_of_config() && base.loaded.path.is_some() => error,
             Err(error @ StartError::Provider(DiscoverError::NoOllama)) if Instant::now() < last => {
                 tracing::warn!("hob.waits: {error}; it is tried again");
@@ -151,10 +162,27 @@ async fn start_daemon(mut base: CliContext, signals: &mut Signals) -> anyhow::Re
     }
 }
 
-/// As [`Daemon::start`]; systemd waits while the database is opened.
-async fn start(blueprint: Blueprint) -> Result<Daemon, StartError> {
-    let opened = notify::extend_start_timeout(OpenedData::of(&blueprint)).await?;
-    Daemon::begin(blueprint, opened).await
+/// As [`Daemon::start`]; systemd waits while the database is opened. While another daemon works with it, this one stands by. None: it
+/// was told to stop meanwhile.
+async fn start(blueprint: Blueprint, signals: &mut Signals) -> Result<Option<Daemon>, StartError> {
+    let (standing, leader) = watch::channel(None);
+    let stands_by = |leader: &LeadingDaemon| {
+        let name = leader.name.as_str();
+        tracing::info!(leader = name, "daemon.stands_by: this Hob takes over when that one stops or dies");
+        if !leader.is_alike {
+            tracing::warn!(
+                leader = name,
+                "daemon.config_differs: its config says something else about people or channels than this one's; make them alike"
+            );
+        }
+        standing.send_replace(Some(leader.name.clone()));
+        ControlFlow::Continue(())
+    };
+    let opened = tokio::select! {
+        opened = notify::extend_start_timeout(OpenedData::of(&blueprint, &stands_by), &leader) => opened?,
+        () = notify::stand_by(leader.clone(), signals.stop()) => return Ok(None),
+    };
+    Ok(Some(Daemon::begin(blueprint, opened).await?))
 }
 
 fn blueprint(base: &CliContext, conditions: Conditions) -> Blueprint {

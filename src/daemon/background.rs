@@ -128,7 +128,7 @@ fn sweep_work_dirs(shutdown: &ShutdownStages, blueprint: &Blueprint) {
 
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
 fn sweep(shutdown: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
-    let (results, store) = (ResultStore::of(&blueprint.data_dir), store.clone());
+    let (results, store) = (ResultStore::of(&blueprint.data_dir).shared_in(store), store.clone());
     shutdown.keep("results", sweep_results(results, store, Arc::clone(&blueprint.clock), shutdown.drain.clone()));
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use sha2::{Digest, Sha256};
 
 use crate::daemon::assembly::ProcessServices;
 use crate::daemon::error::StartError;
@@ -27,6 +28,7 @@ use hob_config::zone;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::hex;
 use hob_core::policy::access::{AccessList, ToolAccess};
 use hob_core::policy::budget::{Budget, CapsByPeriod, PeriodCaps};
 use hob_core::policy::groups::GroupModes;
@@ -46,6 +48,16 @@ use hob_tools::{Timeouts, ToolRuntime};
 
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
 pub(super) const REPLY_TOKENS: u64 = 4_096;
+
+/// In what two daemons on one database have to agree: who is let in and as whom, and where Hob is reached. Secrets are not part of it.
+pub(super) fn fingerprint(config: &Config) -> String {
+    let Config { people, groups, destinations, personas, .. } = config;
+    let Config { telegram, slack, discord, matrix, email, .. } = config;
+    let Config { telegram_accounts, slack_accounts, discord_accounts, matrix_accounts, email_accounts, .. } = config;
+    let channels = (telegram, slack, discord, matrix, email);
+    let accounts = (telegram_accounts, slack_accounts, discord_accounts, matrix_accounts, email_accounts);
+    hex(&Sha256::digest(format!("{:?}", (people, groups, destinations, personas, channels, accounts))))
+}
 
 /// How runs are decided.
 pub(super) fn policy(config: &Config) -> Policy {
@@ -292,7 +304,7 @@ pub(super) fn toolbox(
     Ok(ToolRuntime {
         timeouts: timeouts(environment)?,
         hooks,
-        results: ResultStore::of(data_dir),
+        results: ResultStore::of(data_dir).shared_in(&roots.store),
         drafts: roots.drafts.clone(),
         classes: roots.classes.clone(),
         parked: roots.parked.clone(),

@@ -37,6 +37,7 @@ pub mod upkeep;
 pub mod watchdog;
 mod web_page;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,6 +76,7 @@ use hob_router::intake::Router;
 use hob_router::lanes::Lanes;
 use hob_store::backup::restore;
 use hob_store::contents::Contents;
+use hob_store::daemons::{DaemonIdentity, StandsBy};
 use hob_store::error::StoreError;
 use hob_store::lock::DataLock;
 use hob_store::place::StatePlace;
@@ -154,11 +156,12 @@ pub struct OpenedData {
 }
 
 impl OpenedData {
-    /// Takes the directory and opens the database. Where it is migrated, that takes as long as it is large.
+    /// Takes the directory and opens the database. Where it is migrated, that takes as long as it is large. While another daemon works
+    /// with the database, `stands_by` is told which, and may break off.
     ///
     /// # Errors
     /// When the directory is taken, or the database cannot be used.
-    pub async fn of(blueprint: &Blueprint) -> Result<Self, StartError> {
+    pub async fn of(blueprint: &Blueprint, stands_by: &StandsBy<'_>) -> Result<Self, StartError> {
         let data_dir = blueprint.data_dir.as_path();
         let lock = DataLock::take(data_dir)?;
         restore::finish(data_dir)?;
@@ -167,7 +170,8 @@ impl OpenedData {
         }
         // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
         ProcessReaper::of(data_dir).kill().await;
-        Ok(Self { store: blueprint.state.open().await?, lock })
+        let who = || DaemonIdentity::of(data_dir, blueprint.rng.id(), config_mapping::fingerprint(&blueprint.config));
+        Ok(Self { store: blueprint.state.lead(who, stands_by).await?, lock })
     }
 }
 
@@ -177,7 +181,7 @@ impl Daemon {
     /// # Errors
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
-        let opened = OpenedData::of(&blueprint).await?;
+        let opened = OpenedData::of(&blueprint, &|_leader| ControlFlow::Break(())).await?;
         Self::begin(blueprint, opened).await
     }
 
@@ -211,7 +215,7 @@ impl Daemon {
         let own = OwnChannels { page, windows: Arc::clone(&windows) };
         let channels = channels(&connected, &own);
         let serves = serves(&channels);
-        let contents = Contents::of(&blueprint.data_dir);
+        let contents = Contents::of(&blueprint.data_dir).shared_in(store);
         let ports = delivery_ports(blueprint, store, &contents, shutdown, &idle);
         let delivery = Delivery::new(ports, delivery_config(&blueprint.config, channels));
         let roots = ProcessServices::of(blueprint, store.clone(), contents, delivery.clone(), own);
@@ -285,6 +289,12 @@ impl Daemon {
     /// How many runs are at work.
     pub fn at_work(&self) -> usize {
         self.router.lanes.at_work()
+    }
+
+    /// Completes when another daemon has taken over: then nothing is left to be done here but to end, at once.
+    pub async fn until_fenced(&self) {
+        self.store.until_fenced().await;
+        tracing::error!("daemon.fenced: this Hob was not heard of for too long, and another has taken over; it ends");
     }
 
     /// Stops in order: no more messages, no more runs, runs finished or suspended, the outbox flushed.

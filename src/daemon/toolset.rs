@@ -112,7 +112,8 @@ fn built_in(dependencies: &ToolDependencies<'_>) -> Registry {
     let (memory, config) = (dependencies.memory, dependencies.config);
     let (store, zone) = (&memory.store, &memory.zone);
     let book = || Arc::clone(dependencies.skills) as Arc<dyn SkillBook>;
-    let (results, chars_max) = (ResultStore::of(dependencies.data_dir), config.agent.tool_output_chars_max);
+    let results = ResultStore::of(dependencies.data_dir).shared_in(store);
+    let chars_max = config.agent.tool_output_chars_max;
     let registry = terminal::add(Registry::default(), dependencies)
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))

@@ -377,7 +377,7 @@ impl Inner {
             return Some((AttemptRecord { id, attempt: DeliveryAttempt::Abandoned { why } }, None));
         };
         if let Some(file) = &mut waiting.message.file {
-            file.path = self.ports.contents.path(&file.hash);
+            file.path = self.ports.contents.locate(&file.hash).await;
         }
         if self.ports.stop.is_cancelled() {
             let why = "the daemon stops".to_owned();
@@ -386,9 +386,13 @@ impl Inner {
                 None,
             ));
         }
+        let settling = async {
+            self.ports.store.until_certain().await;
+            self.streaming.settle_draft(&mut waiting).await
+        };
         let way = tokio::select! {
             biased;
-            way = self.streaming.settle_draft(&mut waiting) => way,
+            way = settling => way,
             () = self.ports.stop.cancelled() => {
                 let why = "the daemon stops".to_owned();
                 return Some((AttemptRecord { id, attempt: DeliveryAttempt::Again { at: now, unknown: false, why } }, None));

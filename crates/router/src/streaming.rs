@@ -235,6 +235,10 @@ impl Inner {
         while !self.channels.stop.is_cancelled() {
             let next = lock(&room.context).next(Instant::now());
             let step = async {
+                if matches!(next, NextDraftAction::Draw | NextDraftAction::Clear(_)) {
+                    // What another daemon has made an answer of is no draft any more.
+                    self.store.until_certain().await;
+                }
                 match next {
                     NextDraftAction::Draw => self.draw(room).await,
                     NextDraftAction::Clear(run) => self.clear(room, run).await,

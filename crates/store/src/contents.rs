@@ -1,6 +1,7 @@
 //! The contents of recorded files, in `files/` of the data directory, each under the SHA-256 of its bytes.
 //!
-//! A content is written and synced before the record that refers to it is committed; what no record refers to is swept.
+//! A content is written and synced before the record that refers to it is committed; what no record refers to is swept. Where daemons
+//! share a database, it has the contents as well ([`crate::chunks`]), and what lies here is a copy.
 //!
 //! Never: a name from outside as a part of a path. Start at [`Contents::keep`].
 
@@ -15,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::StoreError;
-use crate::{Store, files, space};
+use crate::{Store, Tx, chunks, files, space};
 use hob_core::domain::lock::lock;
 use hob_core::domain::text::hex;
 
@@ -25,6 +26,8 @@ pub const BYTES_MAX: u64 = 50 << 20;
 pub const FREE_MIN: u64 = 256 << 20;
 /// How many contents are looked up at once.
 const SLICE: usize = 500;
+/// What a content is called among the database's chunks, before its hash.
+const SHARED: &str = "file:";
 
 /// The contents that are kept in one data directory. Clones share it.
 #[derive(Debug, Clone)]
@@ -33,6 +36,8 @@ pub struct Contents {
     pins: Arc<Mutex<PinnedContents>>,
     /// The most bytes of a file at present.
     allowed: Arc<AtomicU64>,
+    /// Where other daemons find them.
+    shared: Option<Store>,
 }
 
 /// What must not be swept, as its record may be on its way.
@@ -68,7 +73,13 @@ impl Drop for KeptContent {
 impl Contents {
     /// Those of this data directory.
     pub fn of(data_dir: &Path) -> Self {
-        Self { dir: data_dir.join("files"), pins: Arc::default(), allowed: Arc::new(AtomicU64::new(BYTES_MAX)) }
+        let allowed = Arc::new(AtomicU64::new(BYTES_MAX));
+        Self { dir: data_dir.join("files"), pins: Arc::default(), allowed, shared: None }
+    }
+
+    /// The same, for all daemons that share this database; a file is nobody else's.
+    pub fn shared_in(self, store: &Store) -> Self {
+        Self { shared: (!store.is_file()).then(|| store.clone()), ..self }
     }
 
     /// From now on no file of more bytes is kept, nor one of more than [`BYTES_MAX`].
@@ -93,10 +104,27 @@ impl Contents {
     /// When they are too many, or cannot be written.
     pub async fn keep(&self, bytes: Vec<u8>) -> io::Result<KeptContent> {
         let this = self.clone();
-        tokio::task::spawn_blocking(move || this.keep_now(&bytes)).await.map_err(io::Error::other).flatten()
+        let kept = tokio::task::spawn_blocking(move || this.keep_now(&bytes).map(|kept| (kept, bytes)));
+        let (kept, bytes) = kept.await.map_err(io::Error::other).flatten()?;
+        if let Some(store) = &self.shared {
+            chunks::put(store, &shared_name(&kept.hash), bytes).await.map_err(io::Error::other)?;
+        }
+        Ok(kept)
     }
 
-    /// As [`Contents::keep`], on the caller's own thread.
+    /// As [`Contents::keep`], within the transaction that records it: for what is small.
+    ///
+    /// # Errors
+    /// When the database cannot be written. What cannot be written here is given as it is.
+    pub async fn keep_within(&self, tx: &mut Tx, bytes: &[u8]) -> Result<io::Result<KeptContent>, StoreError> {
+        let kept = self.keep_now(bytes);
+        if let Ok(kept) = &kept {
+            chunks::put_within(tx, &shared_name(&kept.hash), bytes).await?;
+        }
+        Ok(kept)
+    }
+
+    /// As [`Contents::keep`], on the caller's own thread, and here alone.
     ///
     /// # Errors
     /// When they are too many, or cannot be written.
@@ -135,7 +163,7 @@ impl Contents {
     /// # Errors
     /// When it is not there, or is not what it was.
     pub async fn read(&self, hash: &str, bytes: u64) -> io::Result<Vec<u8>> {
-        let path = self.path(hash);
+        let path = self.locate(hash).await;
         let read = move || {
             let mut content = Vec::new();
             File::open(path)?.take(bytes + 1).read_to_end(&mut content)?;
@@ -145,6 +173,29 @@ impl Contents {
             Err(io::Error::new(io::ErrorKind::InvalidData, "it is not as long as it was"))
         };
         tokio::task::spawn_blocking(read).await.map_err(io::Error::other).flatten()
+    }
+
+    /// Where a content lies, which another daemon may have kept: then it is fetched. What cannot be had is missed by who opens it.
+    pub async fn locate(&self, hash: &str) -> PathBuf {
+        let path = self.path(hash);
+        if let Some(store) = &self.shared
+            && !tokio::fs::try_exists(&path).await.unwrap_or(false)
+            && let Err(error) = self.fetch(store, hash).await
+        {
+            tracing::warn!(hash, %error, "a file that another daemon has kept cannot be fetched");
+        }
+        path
+    }
+
+    async fn fetch(&self, store: &Store, hash: &str) -> Result<(), StoreError> {
+        let name = shared_name(hash);
+        let Some(bytes) = store.read(async |tx| chunks::get(tx, &name).await).await? else { return Ok(()) };
+        if hex(&Sha256::digest(&bytes)) != hash {
+            return Err(StoreError::inconsistent("chunks", name, "it is not what it was"));
+        }
+        let this = self.clone();
+        let kept = tokio::task::spawn_blocking(move || this.keep_now(&bytes)).await.map_err(io::Error::other);
+        kept.flatten().map(drop).map_err(unswept)
     }
 
     fn pin(&self, hash: String, bytes: u64) -> KeptContent {
@@ -159,14 +210,13 @@ impl Contents {
     /// # Errors
     /// When the directory or the database cannot be read.
     pub async fn sweep(&self, store: &Store) -> Result<usize, StoreError> {
-        let failed = |error: io::Error| StoreError::Database(format!("the files cannot be swept: {error}"));
         {
             let mut pins = lock(&self.pins);
             pins.since = pins.held.keys().cloned().collect();
         }
         let dir = self.dir.clone();
         let names = tokio::task::spawn_blocking(move || list(&dir)).await.map_err(io::Error::other).flatten();
-        let names = names.map_err(failed)?;
+        let names = names.map_err(unswept)?;
         let mut deleted = 0;
         for slice in names.chunks(SLICE) {
             let hashes: Vec<String> = slice.iter().filter(|name| name.len() == 64).cloned().collect();
@@ -175,9 +225,34 @@ impl Contents {
             gone.extend(slice.iter().filter(|name| name.len() != 64).cloned());
             let this = self.clone();
             let done = tokio::task::spawn_blocking(move || this.delete(&gone)).await.map_err(io::Error::other);
-            deleted += done.flatten().map_err(failed)?;
+            deleted += done.flatten().map_err(unswept)?;
+        }
+        if self.shared.is_some() {
+            self.sweep_shared(store, &names).await?;
         }
         Ok(deleted)
+    }
+
+    /// The same for what all daemons share; what lies here alone, as it came with a file's state, is shared as well.
+    async fn sweep_shared(&self, store: &Store, here: &[String]) -> Result<(), StoreError> {
+        let shared = store.read(async |tx| chunks::names(tx, SHARED).await).await?;
+        let shared: Vec<String> =
+            shared.iter().filter_map(|name| Some(name.strip_prefix(SHARED)?.to_owned())).collect();
+        for slice in shared.chunks(SLICE) {
+            let mut gone = store.read(async |tx| files::orphans(tx, slice).await).await?;
+            gone.retain(|hash| !lock(&self.pins).since.contains(hash));
+            let gone: Vec<String> = gone.iter().map(|hash| shared_name(hash)).collect();
+            if !gone.is_empty() {
+                store.write(async move |tx| chunks::drop_all(tx, &gone).await).await?;
+            }
+        }
+        let shared: BTreeSet<String> = shared.into_iter().collect();
+        for hash in here.iter().filter(|name| name.len() == 64 && !shared.contains(*name)) {
+            // What was swept just now is here no more.
+            let Ok(bytes) = tokio::fs::read(self.path(hash)).await else { continue };
+            chunks::put(store, &shared_name(hash), bytes).await?;
+        }
+        Ok(())
     }
 
     /// Deletes contents that were not touched since the sweep began; the lock keeps others from finding one just before.
@@ -194,6 +269,14 @@ impl Contents {
         }
         Ok(deleted)
     }
+}
+
+fn shared_name(hash: &str) -> String {
+    format!("{SHARED}{hash}")
+}
+
+fn unswept(error: io::Error) -> StoreError {
+    StoreError::Database(format!("the files in the data directory cannot be used: {error}"))
 }
 
 fn list(dir: &Path) -> io::Result<Vec<String>> {

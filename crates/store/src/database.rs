@@ -1,5 +1,6 @@
 //! The database: opened, migrated, read, and written through one writer.
 
+use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +14,12 @@ use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, Sq
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::Mutex;
 
+#[cfg(feature = "postgres")]
+use crate::daemons::{DaemonIdentity, StandsBy};
 use crate::error::StoreError;
 use crate::footprint::Footprint;
 #[cfg(feature = "postgres")]
-use crate::postgres::Server;
+use crate::postgres::{Server, lease::Lease};
 use crate::readers::Readers;
 use crate::tx::{Snapshot, Tx};
 use crate::unit::UnitOfWork;
@@ -70,6 +73,12 @@ pub struct Store {
     pace: SchedulingMode,
 }
 
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
+}
+
 /// Where the rows are.
 #[derive(Clone)]
 enum Place {
@@ -113,9 +122,46 @@ impl Store {
         Ok(Self { writer, place: Place::Server(server), pace: SchedulingMode::Threaded })
     }
 
-    /// Whether it is a file, which is kept in shape from here. A server merges, analyses and vacuums by itself.
+    /// Whether it is a file, which one daemon has for itself and keeps in shape. A server merges, analyses and vacuums by itself, and other
+    /// daemons may come to use it.
     pub fn is_file(&self) -> bool {
         matches!(self.place, Place::File(_))
+    }
+
+    /// As [`Store::open_url`] for a daemon, once it leads. While another does, `stands_by` is told which, and may break off.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, the database was made by a newer Hob, or it was broken off.
+    #[cfg(feature = "postgres")]
+    pub async fn lead_url(url: &str, who: &DaemonIdentity, stands_by: &StandsBy<'_>) -> Result<Self, StoreError> {
+        let server = Server::lead(url, who, stands_by).await?;
+        let writer = Writer::start(WritingEnd::Server(server.clone(), None), SchedulingMode::Threaded);
+        Ok(Self { writer, place: Place::Server(server), pace: SchedulingMode::Threaded })
+    }
+
+    #[cfg(feature = "postgres")]
+    fn lease(&self) -> Option<&Lease> {
+        match &self.place {
+            Place::File(_) => None,
+            Place::Server(server) => server.lease.as_deref(),
+        }
+    }
+
+    /// Waits as long as another daemon may have taken over without this one knowing: before what has an effect outside.
+    pub async fn until_certain(&self) {
+        #[cfg(feature = "postgres")]
+        if let Some(lease) = self.lease() {
+            lease.until_certain().await;
+        }
+    }
+
+    /// Completes when another daemon has taken over: nothing is committed any more.
+    pub async fn until_fenced(&self) {
+        #[cfg(feature = "postgres")]
+        if let Some(lease) = self.lease() {
+            return lease.until_lost().await;
+        }
+        std::future::pending().await
     }
 
     /// How many groups of writes there were: two looks tell whether it is quiet.

@@ -30,6 +30,12 @@ pub enum StoreError {
         /// What to do about it.
         fix: String,
     },
+    /// Another daemon leads on this database.
+    #[error("another Hob leads on this database ({0}): talk with that one, or stop it")]
+    Led(String),
+    /// Another daemon has taken over: nothing was stored, and nothing will be.
+    #[error("another Hob has taken over the database, as this one was not heard of for too long: start this one again")]
+    Fenced,
     /// The connection broke while a transaction was committed, and the server no longer says whether it was.
     #[error("the connection broke while something was stored, and the server does not say whether it was")]
     Unknown,
@@ -104,6 +110,8 @@ impl StoreError {
             Self::Database(_) => true,
             // To do it again might be to do it twice.
             Self::Unknown
+            | Self::Led(_)
+            | Self::Fenced
             | Self::Server { .. }
             | Self::ReadOnly(_)
             | Self::Damaged(_)
@@ -146,6 +154,8 @@ impl StoreError {
             Self::Conflict(what) => Self::Conflict(what.clone()),
             Self::Disconnected(what) => Self::Disconnected(what.clone()),
             Self::Server { what, fix } => Self::Server { what: what.clone(), fix: fix.clone() },
+            Self::Led(leader) => Self::Led(leader.clone()),
+            Self::Fenced => Self::Fenced,
             Self::Unknown => Self::Unknown,
             Self::ReadOnly(what) => Self::ReadOnly(what.clone()),
             Self::Damaged(what) => Self::Damaged(what.clone()),

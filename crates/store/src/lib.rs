@@ -12,10 +12,12 @@ pub mod bystander_reader;
 pub mod bystander_writer;
 pub mod calendar_calls;
 pub mod chat_migration;
+pub mod chunks;
 pub mod contents;
 #[cfg(feature = "postgres")]
 pub mod copy;
 pub mod cursors;
+pub mod daemons;
 mod database;
 pub mod drafts;
 pub mod emergency_stop;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hob_core::domain::secret::Secret;
 
+use crate::daemons::{DaemonIdentity, StandsBy};
 use crate::error::StoreError;
 #[cfg(feature = "postgres")]
 use crate::postgres::server;
@@ -37,6 +38,26 @@ impl StatePlace {
             Self::File(path) => Store::open(path, SchedulingMode::Threaded).await,
             #[cfg(feature = "postgres")]
             Self::Server(url) => Store::open_url(url.expose()).await,
+            #[cfg(not(feature = "postgres"))]
+            Self::Server(_) => Err(unsupported()),
+        }
+    }
+
+    /// The same for a daemon, once it is the only one that works with it. While another does, `stands_by` is told its name, and may
+    /// break off. A file's daemon has its data directory's lock already.
+    ///
+    /// # Errors
+    /// As [`StatePlace::open`], and when it was broken off.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "there is no other daemon"))]
+    pub async fn lead(
+        &self,
+        who: impl FnOnce() -> Result<DaemonIdentity, StoreError>,
+        stands_by: &StandsBy<'_>,
+    ) -> Result<Store, StoreError> {
+        match self {
+            Self::File(_) => self.open().await,
+            #[cfg(feature = "postgres")]
+            Self::Server(url) => Store::lead_url(url.expose(), &who()?, stands_by).await,
             #[cfg(not(feature = "postgres"))]
             Self::Server(_) => Err(unsupported()),
         }

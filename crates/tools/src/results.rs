@@ -1,5 +1,7 @@
 //! Results that are too long for the model (row C9): cut to head and tail, the whole in a file of its own.
 //!
+//! Where daemons share a database, it has them as well (`store::chunks`), and the files are copies.
+//!
 //! The files lie in the data directory, `results/RUN/CALL.txt`, readable for Hob's own user only. They are written and
 //! synced before the event that refers to them is committed.
 //!
@@ -13,15 +15,19 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use hob_core::domain::ids::{CallId, RunId};
+use hob_store::{Store, chunks};
 
 /// The most that is kept of one result, in bytes; of more, head and tail.
 pub const BYTES_MAX: usize = 16 << 20;
 
 /// How long a result is kept after its run last had one.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// What a result is called among the database's chunks, before its id.
+const SHARED: &str = "result:";
 
 /// What a kept result is called: its run and its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,12 +59,19 @@ impl ResultId {
 #[derive(Debug, Clone)]
 pub struct ResultStore {
     dir: PathBuf,
+    /// Where other daemons find them.
+    shared: Option<Store>,
 }
 
 impl ResultStore {
     /// Those of this data directory.
     pub fn of(data_dir: &Path) -> Self {
-        Self { dir: data_dir.join("results") }
+        Self { dir: data_dir.join("results"), shared: None }
+    }
+
+    /// The same, for all daemons that share this database; a file is nobody else's.
+    pub fn shared_in(self, store: &Store) -> Self {
+        Self { shared: (!store.is_file()).then(|| store.clone()), ..self }
     }
 
     /// What the model is shown of a result: all of it, or head and tail and where the whole is.
@@ -70,10 +83,10 @@ impl ResultStore {
         let (path, name) = (self.path(&id), id.to_string());
         let kept = tokio::task::spawn_blocking(move || {
             let whole = bounded(&text, BYTES_MAX);
-            keep(&path, &whole).map(|()| whole.chars().count())
+            keep(&path, &whole).map(|()| whole)
         });
         // At the end, where it survives should the text be cut once more.
-        let told = match kept.await.map_err(io::Error::other).flatten() {
+        let told = match self.share(&id, kept.await.map_err(io::Error::other).flatten()).await {
             Ok(total) => format!("[All {total} characters: read_result {{\"id\": \"{name}\"}}]"),
             Err(error) => {
                 tracing::error!(%error, result = name, "tool.result_lost: a long result could not be kept");
@@ -88,7 +101,23 @@ impl ResultStore {
     /// # Errors
     /// When it is not there, or cannot be read.
     pub async fn read(&self, id: &ResultId) -> io::Result<String> {
-        tokio::fs::read_to_string(self.path(id)).await
+        let read = tokio::fs::read_to_string(self.path(id)).await;
+        let Some(store) = self.shared.as_ref().filter(|_| read.is_err()) else { return read };
+        let name = shared_name(id);
+        match store.read(async |tx| chunks::get(tx, &name).await).await.map_err(io::Error::other)? {
+            Some(bytes) => String::from_utf8(bytes).map_err(io::Error::other),
+            None => read,
+        }
+    }
+
+    /// Has others find what was kept here; gives how long it is.
+    async fn share(&self, id: &ResultId, kept: io::Result<String>) -> io::Result<usize> {
+        let whole = kept?;
+        let total = whole.chars().count();
+        if let Some(store) = &self.shared {
+            chunks::put(store, &shared_name(id), whole.into_bytes()).await.map_err(io::Error::other)?;
+        }
+        Ok(total)
     }
 
     /// Deletes the results of runs that ended long before `now`; no conversation shows them any more.
@@ -102,22 +131,50 @@ impl ResultStore {
             Ok(runs) => tracing::info!(runs, "tool.results_swept"),
             Err(error) => tracing::warn!(%error, "old results cannot be deleted"),
         }
+        if let Some(store) = &self.shared {
+            let before = SignedDuration::try_from(KEPT).ok().and_then(|kept| now.checked_sub(kept).ok());
+            let before = before.unwrap_or(Timestamp::MIN).as_millisecond();
+            if let Err(error) = store.write(async move |tx| chunks::drop_old(tx, SHARED, before).await).await {
+                tracing::warn!(%error, "old results cannot be deleted in the database");
+            }
+        }
     }
 
     /// The runs of which results are kept.
     pub async fn runs(&self) -> io::Result<Vec<RunId>> {
         let dir = self.dir.clone();
-        tokio::task::spawn_blocking(move || list(&dir)).await.map_err(io::Error::other).flatten()
+        let mut runs = tokio::task::spawn_blocking(move || list(&dir)).await.map_err(io::Error::other).flatten()?;
+        if let Some(store) = &self.shared {
+            let names = store.read(async |tx| chunks::names(tx, SHARED).await).await.map_err(io::Error::other)?;
+            let of = |name: &String| ResultId::parse(name.strip_prefix(SHARED)?).map(|id| id.run);
+            runs.extend(names.iter().filter_map(of));
+            runs.sort_unstable();
+            runs.dedup();
+        }
+        Ok(runs)
     }
 
     /// Deletes the results of a run.
     pub async fn drop_run(&self, run: RunId) -> io::Result<()> {
-        tokio::fs::remove_dir_all(self.dir.join(run.to_string())).await
+        if let Some(store) = &self.shared {
+            let beginning = format!("{SHARED}{run}/");
+            let dropping = store.write(async move |tx| chunks::drop_old(tx, &beginning, i64::MAX).await);
+            dropping.await.map_err(io::Error::other)?;
+        }
+        match tokio::fs::remove_dir_all(self.dir.join(run.to_string())).await {
+            // Another daemon kept it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.shared.is_some() => Ok(()),
+            done => done,
+        }
     }
 
     fn path(&self, id: &ResultId) -> PathBuf {
         self.dir.join(id.run.to_string()).join(format!("{}.txt", id.call))
     }
+}
+
+fn shared_name(id: &ResultId) -> String {
+    format!("{SHARED}{id}")
 }
 
 /// The runs that have a directory.

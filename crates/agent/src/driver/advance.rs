@@ -167,7 +167,7 @@ impl AdvanceTransaction {
         }
         let target = RunRowTarget { key: &self.key, home: self.home, destination: &self.destination, at: self.at };
         // In place before their records: these are few, and small.
-        let kept = question_attachment::keep(&self.contents, &rows);
+        let kept = question_attachment::keep(tx, &self.contents, &rows).await?;
         let WriteOutcome { elsewhere: told, taken: words } =
             write(tx, &target, &self.access, &rows, self.takes_words).await?;
         let mut due = Vec::new();

@@ -295,8 +295,13 @@ impl Driver {
         }
     }
 
-    /// Starts an effect whose start is recorded.
+    /// Starts an effect whose start is recorded; not while another daemon may have taken the run over.
     async fn perform(&mut self, effect: Committed<Effect>) -> Result<(), StoreError> {
+        tokio::select! {
+            biased;
+            () = self.ports.store.until_certain() => {}
+            () = self.line.cut.cancelled() => return Ok(()),
+        }
         match effect.into_inner() {
             Effect::CallModel(call) => self.call_model(call).await?,
             Effect::RunTool { call, attempt, delay_ms } => self.run_tool(call, attempt, delay_ms),

@@ -19,14 +19,20 @@ use hob_store::{Tx, files, outbox};
 const NAME: &str = "arguments.txt";
 
 /// Keeps what these rows attach; held until their records are committed. What cannot be kept is told of where it is sent.
-pub(crate) fn keep(contents: &Contents, rows: &[ProjectionRow]) -> Vec<KeptContent> {
-    let texts = rows.iter().filter_map(|row| match row {
-        ProjectionRow::Attached { text, .. } => Some(text),
-        _ => None,
-    });
-    let kept = texts.map(|text| contents.keep_now(text.as_bytes()));
-    kept.filter_map(|kept| kept.inspect_err(|error| tracing::error!(%error, "a question's file is not kept")).ok())
-        .collect()
+pub(crate) async fn keep(
+    tx: &mut Tx,
+    contents: &Contents,
+    rows: &[ProjectionRow],
+) -> Result<Vec<KeptContent>, StoreError> {
+    let mut all = Vec::new();
+    for row in rows {
+        let ProjectionRow::Attached { text, .. } = row else { continue };
+        match contents.keep_within(tx, text.as_bytes()).await? {
+            Ok(kept) => all.push(kept),
+            Err(error) => tracing::error!(%error, "a question's file is not kept"),
+        }
+    }
+    Ok(all)
 }
 
 /// Its record: one for each question.

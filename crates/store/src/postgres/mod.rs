@@ -2,19 +2,23 @@
 //!
 //! Never: SQL of the program's own; that is one body for both engines. How a unit of work is committed is in [`transaction`].
 
+pub(crate) mod lease;
 pub(crate) mod server;
 pub(crate) mod statement;
 pub(crate) mod transaction;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolOptions;
 use sqlx::{Connection, Error};
-use sqlx_postgres::{PgConnection, PgDatabaseError, PgPool, Postgres};
+use sqlx_postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgPool, Postgres};
 
 use crate::Tx;
+use crate::daemons::{DaemonIdentity, StandsBy};
 use crate::error::StoreError;
+use crate::postgres::lease::Lease;
 use crate::postgres::server::{ServerTraits, refuse};
 use crate::unit::UnitOfWork;
 
@@ -37,23 +41,65 @@ const IN_USE: i64 = 0x686f_625f_7374;
 pub(crate) struct Server {
     readers: PgPool,
     writers: PgPool,
+    /// Of a daemon; whoever has none is there for a moment.
+    pub(crate) lease: Option<Arc<Lease>>,
 }
 
 impl Server {
     /// Connects, and brings the database to this Hob's schema.
     pub(crate) async fn open(url: &str) -> Result<Self, StoreError> {
-        let options = server::options(url)?.statement_cache_capacity(STATEMENTS_MAX);
-        let mut first = server::connect(&options).await?;
-        let traits = ServerTraits::of(&mut first).await?;
-        traits.objection()?;
-        use_together(&mut first).await?;
+        let options = server::options(url)?;
+        let (mut first, traits) = begin(&options).await?;
+        let found = schema(&mut first).await?;
+        if let Some(found) = found.filter(|found| *found < known())
+            && lease::is_held(&mut first).await?
+        {
+            // It goes by the schema that it knows.
+            return Err(StoreError::Older { found, known: known() });
+        }
         migrate(&mut first, &traits).await?;
+        Self::with(first, options, None).await
+    }
+
+    /// The same for a daemon, once it leads. While another does, `stands_by` is told which, and may break off.
+    pub(crate) async fn lead(url: &str, who: &DaemonIdentity, stands_by: &StandsBy<'_>) -> Result<Self, StoreError> {
+        let options = server::options(url)?.application_name(&lease::application_name(&who.boot));
+        let (mut first, traits) = begin(&options).await?;
+        // Who leads is said in tables that are the same in every schema.
+        match schema(&mut first).await? {
+            None => migrate(&mut first, &traits).await?,
+            Some(found) if found > known() => return Err(StoreError::Newer { found, known: known() }),
+            Some(_) => {}
+        }
+        first.close().await?;
+        let lease = lease::join(&options, who).await?;
+        let opened = async {
+            lease.until_leads(stands_by).await?;
+            // Whoever led before may have been a newer one.
+            let (mut first, traits) = begin(&options).await?;
+            migrate(&mut first, &traits).await?;
+            Self::with(first, options, Some(Arc::clone(&lease))).await
+        };
+        let opened = opened.await;
+        if opened.is_err() {
+            lease.release().await;
+        }
+        opened
+    }
+
+    /// `first` has the lock that says that the database is in use.
+    async fn with(
+        first: PgConnection,
+        options: PgConnectOptions,
+        lease: Option<Arc<Lease>>,
+    ) -> Result<Self, StoreError> {
+        let options = options.statement_cache_capacity(STATEMENTS_MAX);
         let writers = pool(WRITERS_MAX).after_connect(|connection, _| {
             Box::pin(async move { use_together(connection).await.map_err(|error| Error::Configuration(error.into())) })
         });
         let writers = writers.connect_lazy_with(options.clone());
         let reading = options.options([("default_transaction_read_only", "on")]);
-        let opened = Self { readers: pool(READERS_MAX).connect_lazy_with(reading), writers };
+        let opened = Self { readers: pool(READERS_MAX).connect_lazy_with(reading), writers, lease };
         // Not before another has the lock.
         drop(opened.writers.acquire().await?);
         first.close().await?;
@@ -78,8 +124,11 @@ impl Server {
         Ok(server::database_bytes(&mut *self.readers.acquire().await?).await?)
     }
 
-    /// Waits for those at work, and closes all connections.
+    /// Waits for those at work, and closes all connections; whoever stands by may lead.
     pub(crate) async fn close(&self) {
+        if let Some(lease) = &self.lease {
+            lease.release().await;
+        }
         self.readers.close().await;
         self.writers.close().await;
     }
@@ -87,6 +136,15 @@ impl Server {
 
 fn pool(most: u32) -> PoolOptions<Postgres> {
     PoolOptions::new().max_connections(most).acquire_timeout(CONNECTION_WAIT).test_before_acquire(false)
+}
+
+/// A first connection, to a server that will do.
+async fn begin(options: &PgConnectOptions) -> Result<(PgConnection, ServerTraits), StoreError> {
+    let mut first = server::connect(options).await?;
+    let traits = ServerTraits::of(&mut first).await?;
+    traits.objection()?;
+    use_together(&mut first).await?;
+    Ok((first, traits))
 }
 
 /// Says that this connection may write, for as long as it is there.

@@ -11,6 +11,7 @@ use sqlx::{Executor, Row};
 use sqlx_postgres::PgConnection;
 
 use super::Server;
+use super::lease::Lease;
 use crate::Tx;
 use crate::error::StoreError;
 use crate::tx::Engine;
@@ -24,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 const QUESTIONS_MAX: u32 = 40;
 const QUESTION_PAUSE: Duration = Duration::from_millis(500);
 
-/// Begins, and gives the transaction's number.
+/// Begins, and gives the transaction's number. A daemon that leads begins with what its lease says.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT pg_current_xact_id()::text AS number";
 /// After a statement that failed, COMMIT is taken for ROLLBACK without a word. The statement before it fails then.
 const COMMIT: &str = "SELECT 1; COMMIT";
@@ -90,7 +91,7 @@ impl Server {
         jobs: &mut [Box<dyn QueuedUnit + '_>],
         within: Option<Duration>,
     ) -> Result<(), TransactionFailure> {
-        let number = begin(tx, within).await.map_err(TransactionFailure::Group)?;
+        let number = begin(tx, self.lease.as_deref(), within).await.map_err(TransactionFailure::Group)?;
         for (at, job) in jobs.iter_mut().enumerate() {
             attempt(at, job, tx).await?;
         }
@@ -140,9 +141,18 @@ impl Server {
     }
 }
 
-async fn begin(tx: &mut Tx, within: Option<Duration>) -> Result<String, StoreError> {
+async fn begin(tx: &mut Tx, lease: Option<&Lease>, within: Option<Duration>) -> Result<String, StoreError> {
     let connection = connection(tx)?;
-    let row = connection.fetch_one(sqlx::raw_sql(BEGIN)).await?;
+    let row = match lease {
+        Some(lease) => connection.fetch_one(sqlx::raw_sql(sqlx::AssertSqlSafe(lease.begin().to_owned()))).await?,
+        None => connection.fetch_one(sqlx::raw_sql(BEGIN)).await?,
+    };
+    if let Some(lease) = lease
+        && row.try_get::<Option<bool>, _>("is_there")?.is_none()
+    {
+        lease.lose();
+        return Err(StoreError::Fenced);
+    }
     if let Some(within) = within {
         let limit = format!("SET LOCAL statement_timeout = {}", within.as_millis().max(1));
         connection.execute(sqlx::AssertSqlSafe(limit)).await?;

@@ -63,7 +63,7 @@ impl FileRecords {
         let record = found.map_err(|error| failed(&error))?;
         let record =
             record.ok_or_else(|| FileAccessError::Content(format!("There is no file {id} in this conversation.")))?;
-        let path = self.contents.path(&record.hash);
+        let path = self.contents.locate(&record.hash).await;
         Ok((record, path))
     }
 

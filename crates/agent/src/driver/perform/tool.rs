@@ -63,6 +63,7 @@ pub(in crate::driver) struct ToolJob {
 pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
     if job.delay_ms > 0 {
         tokio::time::sleep(Duration::from_millis(job.delay_ms)).await;
+        ports.store.until_certain().await;
     }
     let error = |text: String| ToolJobOutcome::of(ToolOutcome::Text { text, is_error: true });
     let Some(tool) = job.tools.get(&job.call.name) else {

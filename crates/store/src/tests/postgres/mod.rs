@@ -3,6 +3,7 @@
 mod answers;
 mod cluster;
 mod copies;
+mod leases;
 mod schema;
 mod texts;
 mod transactions;
