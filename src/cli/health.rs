@@ -7,8 +7,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::cli::{exit, show, show_json};
-use hob_config::data_dir::data_dir_if_known;
+use crate::cli::{exit, show, show_json, standby_of, state_if_known};
 use hob_config::environment::Environment;
 use hob_store::lock::holder;
 use hob_web::local_client::{AskError, ask};
@@ -47,19 +46,27 @@ struct Account {
 /// # Errors
 /// Whatever is not ready, as an exit code.
 pub(super) fn run(arguments: &HealthArguments, named: Option<&Path>) -> anyhow::Result<()> {
-    let data_dir = data_dir_if_known(named, &Environment::of_process())?;
+    let (data_dir, state) = state_if_known(named, &Environment::of_process())?;
     let asked = match ask(&data_dir, "/health", WITHIN) {
         // Without a socket, as its path is too long, the lock still tells that somebody is there.
-        Err(AskError::Place(_) | AskError::NotRunning) if holder(&data_dir)?.is_some() => Err((
-            exit::FAILED,
-            "Hob runs, but its socket is not there: it starts or stops just now, or its log says why".to_owned(),
-        )),
+        Err(AskError::Place(_) | AskError::NotRunning) if holder(&data_dir)?.is_some() => {
+            Err(match standby_of(&data_dir, &state) {
+                Some(leader) => (0, format!("stands by: {leader} leads")),
+                None => (
+                    exit::FAILED,
+                    "Hob runs, but its socket is not there: it starts or stops just now, or its log says why"
+                        .to_owned(),
+                ),
+            })
+        }
         Err(error @ (AskError::NotRunning | AskError::Place(_))) => Err((exit::NOT_RUNNING, error.to_string())),
         Err(error) => Err((exit::FAILED, error.to_string())),
         Ok(answer) => Ok(answer),
     };
     let (code, told, body) = match asked {
-        Err((code, why)) => (code, why.clone(), json!({ "live": code == exit::FAILED, "ready": false, "why": why })),
+        Err((code, why)) => {
+            (code, why.clone(), json!({ "live": code != exit::NOT_RUNNING, "ready": code == 0, "why": why }))
+        }
         Ok(answer) => {
             let report: Report = serde_json::from_str(&answer.body)?;
             let code = if report.ready { 0 } else { exit::FAILED };

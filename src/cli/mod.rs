@@ -90,6 +90,8 @@ use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::condition::{Conditions, SystemPart};
 use hob_core::domain::redactor::Redactor;
 use hob_core::render::clean::clean;
+use hob_store::bystander_reader::Reader;
+use hob_store::daemons;
 use hob_store::place::StatePlace;
 
 /// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
@@ -245,6 +247,20 @@ fn load_running_config(named: Option<&std::path::Path>, environment: &Environmen
 /// Where the state is.
 fn state_place(state: &StateConfig, environment: &Environment) -> Result<StatePlace, DataDirError> {
     Ok(StatePlace::of(state.url.as_ref(), &data_dir(state, environment)?))
+}
+
+/// Which daemon leads, where the one of this data directory stands by; none: it does not, or that cannot be seen.
+fn standby_of(data_dir: &std::path::Path, state: &StatePlace) -> Option<String> {
+    let StatePlace::Server(_) = state else { return None };
+    let looking = async { Reader::open(state).await?.read(daemons::list).await };
+    let all = runtime().ok()?.block_on(looking).ok()?;
+    let here = daemons::name(data_dir);
+    all.iter().find(|daemon| !daemon.leads && daemon.name == here)?;
+    Some(
+        all.into_iter()
+            .find(|daemon| daemon.leads)
+            .map_or_else(|| "nobody, for a moment,".to_owned(), |leader| leader.name),
+    )
 }
 
 /// Where the data is and where the state, of a config that may have problems.

@@ -8,7 +8,7 @@ use clap::Args;
 use jiff::tz::TimeZone;
 
 use crate::cli::next_step::{refusal, refuse};
-use crate::cli::{runtime, show, show_json, state_if_known};
+use crate::cli::{runtime, show, show_json, standby_of, state_if_known};
 use crate::daemon::backups::folder;
 use hob_config::Config;
 use hob_config::environment::Environment;
@@ -69,6 +69,9 @@ fn offline_status(config: &Config, places: StatusPaths) -> anyhow::Result<Status
     let mut report = offline_report(&places, now);
     report.books = books;
     if let Some(pid) = holder(&places.data_dir)? {
+        if let Some(leader) = standby_of(&places.data_dir, state) {
+            refuse!("Hob stands by here (pid {pid}): {leader} leads"; "ask there, or send `/status`");
+        }
         refuse!(
             "Hob runs (pid {pid}), but its socket is not there: it starts or stops just now, or its log says why";
             "try again in a moment"

@@ -20,10 +20,11 @@ use hob_core::domain::text::{counted, cut, one_line, span};
 use hob_core::policy::budget::{CapAmount, CapPeriod, CapScope};
 use hob_model::budget_guard::CapUsage;
 use hob_store::agents::WorkingAgent;
+use hob_store::daemons::RunningDaemon;
 use hob_store::error::StoreError;
 use hob_store::recall_reasons::last_answer;
 use hob_store::spend::SpendTotals;
-use hob_store::{Tx, agents, millis, runs, spend};
+use hob_store::{Tx, agents, daemons, millis, runs, spend};
 
 /// The most lines of one kind; what is left is counted.
 const LINES_MAX: usize = 5;
@@ -62,6 +63,8 @@ struct HouseholdUsage {
     work: Workload,
     caps: Vec<CapUsage>,
     spent: SpendTotals,
+    /// Where several share a database.
+    daemons: Vec<RunningDaemon>,
 }
 
 impl HouseholdUsage {
@@ -80,6 +83,7 @@ impl HouseholdUsage {
             work: Workload::read(tx, &budget_guard.zone, now, JOBS_MAX).await?,
             caps,
             spent: spend::since(tx, millis(day_ago), None).await?,
+            daemons: daemons::list(tx).await?,
         }))
     }
 }
@@ -156,6 +160,8 @@ fn shown(status: &StatusReport) -> String {
         lines.push(format!("next jobs: {}", listed(jobs, "none")));
         lines.push(money(house));
         lines.push(tokens(&house.spent));
+        let daemons: Vec<String> = house.daemons.iter().map(daemon).collect();
+        lines.extend(some_of("daemon: ", "daemons", &daemons));
     }
     lines.extend(status.standing.iter().cloned());
     lines.extend(channels(&status.channels));
@@ -252,6 +258,13 @@ fn channels(all: &[AccountHealth]) -> Vec<String> {
         lines.push(format!("connected: {}{heard}{sent}", names.join(", ")));
     }
     lines
+}
+
+fn daemon(daemon: &RunningDaemon) -> String {
+    let RunningDaemon { name, version, leads, is_alike } = daemon;
+    let does = if *leads { "leads" } else { "stands by" };
+    let unlike = if *is_alike { "" } else { ", and its config says something else about people or channels" };
+    format!("{name} ({version}) {does}{unlike}")
 }
 
 fn agent(agent: &WorkingAgent) -> String {
@@ -385,6 +398,14 @@ mod tests {
                     output_tokens: 80,
                     ..SpendTotals::default()
                 },
+                daemons: [("kitchen", true, true), ("cellar", false, false)]
+                    .map(|(host, leads, is_alike)| RunningDaemon {
+                        name: format!("{host}:/data"),
+                        version: "0.1.0".to_owned(),
+                        leads,
+                        is_alike,
+                    })
+                    .to_vec(),
             }),
             standing: vec![
                 "your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned(),
@@ -424,6 +445,8 @@ mod tests {
         next jobs: now, 01:00, Fri 2 Jan 01:00
         today: $1.60 of $2.00 and 1 call of unknown price; $19.00 of $20.00 for a month
         last 24 h: 3 model calls, 1200 tokens in (50 % from cache), 80 out, $0.00 and 2 calls of unknown price
+        daemon: kitchen:/data (0.1.0) leads
+        daemon: cellar:/data (0.1.0) stands by, and its config says something else about people or channels
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         telegram (work): not connected: 401 Unauthorized; last heard 1 s ago; no message yet; last sent 10 s ago
         email (office): deaf: nothing has come back in time; last heard 1 s ago; no message yet; last sent 10 s ago
@@ -437,6 +460,6 @@ mod tests {
         sandbox: commands are confined
         config: loaded 14:03, 2 changes
         ");
-        assert!(text.lines().count() <= 35 && text.chars().count() < 2_000, "{}", text.lines().count());
+        assert!(text.lines().count() <= 37 && text.chars().count() < 2_000, "{}", text.lines().count());
     }
 }
