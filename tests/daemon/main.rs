@@ -59,6 +59,7 @@ mod salience;
 mod schedules;
 mod secrets;
 mod server;
+mod several;
 mod skills;
 mod speech;
 mod starting;

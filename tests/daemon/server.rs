@@ -31,7 +31,7 @@ async fn at(url: &str) -> TestHob {
 #[tokio::test]
 async fn n15_one_hob_on_postgresql_is_killed_and_goes_on() {
     let cluster = Cluster::shared();
-    let url = cluster.database();
+    let url = cluster.database().url().to_owned();
     let mut hob = at(&url).await;
     hob.start().await;
     assert_eq!(hob.ask(ADA, "My cat is called Zorro.", Reply::text("A fine name.")).await, "A fine name.");
@@ -75,7 +75,7 @@ async fn n15_a_state_moves_from_a_file_to_postgresql_and_back() {
     hob.start().await;
     hob.ask(ADA, "One", Reply::text("1")).await;
     hob.recorded(1).await;
-    let url = cluster.database();
+    let url = cluster.database().url().to_owned();
     let error = refuses(&hob, &["state", "copy", "--to", &url]).await;
     assert!(error.contains("another Hob (pid "), "{error}");
     assert!(hob.stop().await.success());
@@ -118,7 +118,7 @@ async fn n15_what_keeps_hob_from_postgresql_is_said_with_what_to_do() {
             "CREATE DATABASE test_latin ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
         );
     }
-    let closed = cluster.database();
+    let closed = cluster.database().url().to_owned();
     let guest = "DO $$ BEGIN CREATE ROLE guest_of_tests LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$";
     cluster.sql(&closed, guest);
     for (url, expected) in [

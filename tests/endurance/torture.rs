@@ -4,6 +4,7 @@
 
 mod audit;
 mod person;
+mod several;
 mod town;
 
 use std::time::Duration;

@@ -1,7 +1,9 @@
-//! Databases of a PostgreSQL server for tests: `scripts/test-postgres` starts it, and ends it when nobody uses it any more.
+//! PostgreSQL for tests: `scripts/test-postgres` starts a server, and ends it when nobody uses it any more.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -11,7 +13,7 @@ use rustix::fs::FlockOperation;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/test-postgres");
 
-/// The server that tests share. It goes on as long as this process is there.
+/// A running server. It goes on as long as one of these is there.
 pub struct Cluster {
     folder: PathBuf,
     /// Locked, which the system undoes however this process ends.
@@ -19,24 +21,32 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// The one that tests share.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Cluster> = OnceLock::new();
-        SHARED.get_or_init(|| {
-            let place = std::env::temp_dir().join(format!("hob-postgres-{}", rustix::process::getuid().as_raw()));
-            let users = File::create(format!("{}.users", place.display())).unwrap();
-            rustix::fs::flock(&users, FlockOperation::LockShared).unwrap();
-            let started = Command::new(SCRIPT).output().unwrap();
-            Self { folder: PathBuf::from(text(started)), _users: users }
-        })
+        SHARED.get_or_init(|| Self::start(&[]))
     }
 
-    /// The URL of a new database with nothing in it.
-    pub fn database(&self) -> String {
+    /// One of this test's own, which it may stop.
+    pub fn own(name: &str) -> Self {
+        Self::start(&[name])
+    }
+
+    fn start(name: &[&str]) -> Self {
+        let place = std::env::temp_dir().join(format!("hob-postgres-{}", rustix::process::getuid().as_raw()));
+        let suffix: String = name.iter().map(|name| format!("-{name}")).collect();
+        let users = File::create(format!("{}{suffix}.users", place.display())).unwrap();
+        rustix::fs::flock(&users, FlockOperation::LockShared).unwrap();
+        let started = Command::new(SCRIPT).args(name).output().unwrap();
+        Self { folder: PathBuf::from(text(started)), _users: users }
+    }
+
+    /// A new database with nothing in it.
+    pub fn database(&self) -> Database<'_> {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let name = format!("house_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let url = self.url(&name);
         self.sql(&self.url("postgres"), &format!("CREATE DATABASE {name}"));
-        url
+        Database { cluster: self, url: self.url(&name) }
     }
 
     /// The URL of a database of this name, whether there is one or not.
@@ -46,7 +56,34 @@ impl Cluster {
 
     /// What a statement gives in the database at this URL, a line for each row.
     pub fn sql(&self, url: &str, sql: &str) -> String {
-        text(Command::new(psql()).args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql, url]).output().unwrap())
+        text(Command::new(tool("psql")).args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql, url]).output().unwrap())
+    }
+
+    /// Stops and starts the server as after a power cut.
+    pub fn cut_off(&self) {
+        let data = self.folder.join("data");
+        let owner = std::fs::metadata(&data).unwrap().uid();
+        let mut restart = Command::new(tool("pg_ctl"));
+        restart.uid(owner).current_dir("/").args(["restart", "--mode=immediate", "--wait", "--pgdata"]).arg(data);
+        assert!(restart.stdout(Stdio::null()).status().unwrap().success());
+    }
+}
+
+/// A database on it.
+pub struct Database<'c> {
+    cluster: &'c Cluster,
+    url: String,
+}
+
+impl Database<'_> {
+    /// Where a Hob finds it.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What a query gives: a line for each row.
+    pub fn ask(&self, sql: &str) -> String {
+        self.cluster.sql(&self.url, sql)
     }
 }
 
@@ -58,7 +95,7 @@ pub struct Session {
 
 impl Session {
     pub fn begin(url: &str) -> Self {
-        let mut psql = Command::new(psql());
+        let mut psql = Command::new(tool("psql"));
         psql.args(["-XAtq", "-v", "ON_ERROR_STOP=1", url]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut psql = psql.spawn().unwrap();
         let said = BufReader::new(psql.stdout.take().unwrap());
@@ -82,10 +119,11 @@ impl Drop for Session {
 
 const OVER: &str = "that is all";
 
-fn psql() -> PathBuf {
+/// One of PostgreSQL's own, of its newest version here.
+fn tool(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").unwrap();
-    let psql = versions.map(|version| version.unwrap().path().join("bin/psql")).filter(|tool| tool.exists()).max();
-    psql.unwrap_or_else(|| PathBuf::from("psql"))
+    let tools = versions.map(|version| version.unwrap().path().join("bin").join(name));
+    tools.filter(|tool| tool.exists()).max().unwrap_or_else(|| PathBuf::from(name))
 }
 
 fn text(done: Output) -> String {

@@ -93,7 +93,7 @@ impl TestHob {
         }
         let hob = Self { process: None, telegram, model, home: tempfile::tempdir().unwrap() };
         if Environment::of_process().get(ON_POSTGRES).is_some() {
-            std::fs::write(hob.path(STATE), Cluster::shared().database()).unwrap();
+            std::fs::write(hob.path(STATE), Cluster::shared().database().url()).unwrap();
         }
         hob.configure(settings);
         hob
