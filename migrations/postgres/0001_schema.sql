@@ -1013,6 +1013,15 @@ $$;
 CREATE TRIGGER fact_sets_unused AFTER DELETE ON recalled
 FOR EACH ROW WHEN (old.set_id IS NOT NULL) EXECUTE FUNCTION fact_sets_unused();
 
+-- What lies in the data directory beside a file, for all daemons.
+CREATE TABLE chunks (
+    name TEXT COLLATE "C" NOT NULL,
+    place BIGINT NOT NULL,
+    bytes BYTEA NOT NULL,
+    kept_at BIGINT NOT NULL,
+    PRIMARY KEY (name, place)
+);
+
 -- The daemons that are there: which one works with the database, and which stand by. A file has one, which has its data directory's lock.
 -- These tables are the same in every schema, as daemons of different ones meet in them.
 CREATE TABLE daemons (
@@ -1026,14 +1035,6 @@ CREATE TABLE daemons (
 CREATE TABLE daemon_beats (
     boot TEXT COLLATE "C" PRIMARY KEY REFERENCES daemons (boot) ON DELETE CASCADE,
     alive_until BIGINT NOT NULL
-);
--- What lies in a data directory beside a file, for all daemons.
-CREATE TABLE chunks (
-    name TEXT COLLATE "C" NOT NULL,
-    place BIGINT NOT NULL,
-    bytes BYTEA NOT NULL,
-    kept_at BIGINT NOT NULL,
-    PRIMARY KEY (name, place)
 );
 -- What one daemon at a time has.
 CREATE TABLE leases (

@@ -102,7 +102,8 @@ async fn e10_a_claim_that_was_taken_back_is_followed_by_what_is_true() {
     let mut person = Person::sit_down(&hob);
     person.sees("> ").await;
     let gate = Gate::default();
-    hob.model.reply(Script::default().text("I have saved that you like ").gate(&gate).text("tea.").finish("stop").into());
+    hob.model
+        .reply(Script::default().text("I have saved that you like ").gate(&gate).text("tea.").finish("stop").into());
     hob.model.reply(Reply::text("It is not saved yet."));
     person.types("Note that I like tea\r").await;
     person.sees("I have saved that you").await;

@@ -1,7 +1,8 @@
 //! The contents of recorded files, in `files/` of the data directory, each under the SHA-256 of its bytes.
 //!
 //! A content is written and synced before the record that refers to it is committed; what no record refers to is swept. Where daemons
-//! share a database, it has the contents as well ([`crate::chunks`]), and what lies here is a copy.
+//! share a database, it has the contents as well ([`crate::chunks`]), and what lies here is a copy. A file that such a state was copied to
+//! has them from there.
 //!
 //! Never: a name from outside as a part of a path. Start at [`Contents::keep`].
 
@@ -36,7 +37,7 @@ pub struct Contents {
     pins: Arc<Mutex<PinnedContents>>,
     /// The most bytes of a file at present.
     allowed: Arc<AtomicU64>,
-    /// Where other daemons find them.
+    /// The database that may have them as well.
     shared: Option<Store>,
 }
 
@@ -77,9 +78,9 @@ impl Contents {
         Self { dir: data_dir.join("files"), pins: Arc::default(), allowed, shared: None }
     }
 
-    /// The same, for all daemons that share this database; a file is nobody else's.
+    /// The same, for all daemons that share this database.
     pub fn shared_in(self, store: &Store) -> Self {
-        Self { shared: (!store.is_file()).then(|| store.clone()), ..self }
+        Self { shared: Some(store.clone()), ..self }
     }
 
     /// From now on no file of more bytes is kept, nor one of more than [`BYTES_MAX`].
@@ -245,6 +246,9 @@ impl Contents {
             if !gone.is_empty() {
                 store.write(async move |tx| chunks::drop_all(tx, &gone).await).await?;
             }
+        }
+        if store.is_file() {
+            return Ok(());
         }
         let shared: BTreeSet<String> = shared.into_iter().collect();
         for hash in here.iter().filter(|name| name.len() == 64 && !shared.contains(*name)) {

@@ -59,7 +59,7 @@ impl ResultId {
 #[derive(Debug, Clone)]
 pub struct ResultStore {
     dir: PathBuf,
-    /// Where other daemons find them.
+    /// The database that may have them as well.
     shared: Option<Store>,
 }
 
@@ -69,9 +69,9 @@ impl ResultStore {
         Self { dir: data_dir.join("results"), shared: None }
     }
 
-    /// The same, for all daemons that share this database; a file is nobody else's.
+    /// The same, for all daemons that share this database.
     pub fn shared_in(self, store: &Store) -> Self {
-        Self { shared: (!store.is_file()).then(|| store.clone()), ..self }
+        Self { shared: Some(store.clone()), ..self }
     }
 
     /// What the model is shown of a result: all of it, or head and tail and where the whole is.

@@ -7,6 +7,9 @@ use crate::tx::Engine;
 /// Where a copy that is not finished keeps what it has switched off.
 pub(super) const MARKER: &str = "state_copy";
 
+/// What belongs to a database, and not to the state in it: its migrations, and the daemons that work with it.
+pub(crate) const NOT_STATE: [&str; 4] = ["_sqlx_migrations", "daemons", "daemon_beats", "leases"];
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     pub(super) name: String,
@@ -74,8 +77,7 @@ pub(super) async fn tables(tx: &mut Tx) -> Result<Vec<Table>, StoreError> {
     };
     let mut tables: Vec<Table> = Vec::new();
     for (table, name, kind, key) in lines {
-        // Each database has its own migrations.
-        if [MARKER, "_sqlx_migrations"].contains(&table.as_str()) {
+        if table == MARKER || NOT_STATE.contains(&table.as_str()) {
             continue;
         }
         let kind = match kind.as_str() {

@@ -16,6 +16,8 @@ use futures::TryStreamExt as _;
 use sqlx::Executor as _;
 
 use crate::bystander_reader::Reader;
+#[cfg(test)]
+pub(crate) use crate::copy::catalog::NOT_STATE;
 use crate::copy::catalog::Table;
 use crate::copy::rows::Batch;
 use crate::error::StoreError;

@@ -13,11 +13,14 @@ use tokio::task::LocalSet;
 
 use super::cluster::{Cluster, connect};
 use crate::contents::Contents;
+use crate::copy::server_to_file;
 use crate::cursors::{advance, of_account};
 use crate::daemons::{self, DaemonIdentity, LeadingDaemon};
 use crate::error::StoreError;
-use crate::{Store, Tx, chunks};
+use crate::place::StatePlace;
+use crate::{SchedulingMode, Store, Tx, chunks};
 use hob_core::domain::inbound::{ChannelKind, Cursor};
+use hob_core::domain::secret::Secret;
 
 fn identity(data_dir: &Path, boot: &str) -> DaemonIdentity {
     DaemonIdentity::of(data_dir, boot.to_owned(), "as usual".to_owned()).unwrap()
@@ -203,6 +206,15 @@ async fn n15_what_one_daemon_keeps_another_reads() {
     assert_eq!(theirs.read(&kept.hash, kept.bytes).await.unwrap(), picture);
     std::fs::remove_file(theirs.path(&kept.hash)).unwrap();
     assert!(theirs.locate(&kept.hash).await.is_file());
+    // They go with a copy of the state, to where one daemon is.
+    let (path, third) = (there.path().join("hob.db"), tempfile::tempdir().unwrap());
+    server_to_file(&StatePlace::Server(Secret::new(url.clone())), &path).await.unwrap();
+    let file = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
+    let alone = Contents::of(third.path()).shared_in(&file);
+    assert_eq!(alone.read(&kept.hash, kept.bytes).await.unwrap(), picture);
+    assert_eq!(alone.sweep(&file).await.unwrap(), 1);
+    assert_eq!(file.read(async |tx| chunks::names(tx, "").await).await.unwrap(), Vec::<String>::new());
+    file.close().await;
     // What no record refers to goes when it is not held any more, there as here.
     assert_eq!(ours.sweep(&store).await.unwrap(), 0);
     drop(kept);

@@ -7,9 +7,7 @@ use sqlx_postgres::PgConnection;
 
 use super::cluster::{Cluster, connect};
 use crate::MIGRATIONS;
-
-/// Of what one daemon beside a file needs nothing.
-const OF_SEVERAL_DAEMONS: &str = "('daemons', 'daemon_beats', 'leases', 'chunks')";
+use crate::copy::NOT_STATE;
 
 /// What each engine says of itself, in the same words: a line for each column, key, check, index and trigger.
 #[tokio::test]
@@ -96,7 +94,8 @@ const OF_POSTGRES: &[&str] = &[
 async fn of_postgres(connection: &mut PgConnection) -> BTreeSet<String> {
     let tables = format!(
         "CREATE TEMP VIEW tables AS SELECT oid, relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
-            AND relkind = 'r' AND relname <> '_sqlx_migrations' AND relname NOT IN {OF_SEVERAL_DAEMONS}"
+            AND relkind = 'r' AND relname NOT IN ('{}')",
+        NOT_STATE.join("', '")
     );
     connection.execute(AssertSqlSafe(tables)).await.unwrap();
     // In a database of this test alone.
