@@ -69,7 +69,7 @@ fn offline_status(config: &Config, places: StatusPaths) -> anyhow::Result<Status
     let mut report = offline_report(&places, now);
     report.books = books;
     if let Some(pid) = holder(&places.data_dir)? {
-        if let Some(leader) = standby_of(&places.data_dir, state) {
+        if let Some(leader) = standby_of(&places.data_dir, &places.state) {
             refuse!("Hob stands by here (pid {pid}): {leader} leads"; "ask there, or send `/status`");
         }
         refuse!(

@@ -242,9 +242,9 @@ iterations_max = 7
         web.search: api_key -> base_url kind; not:
         webhooks: secret -> ; not: header prompt signed to
         ");
-        // What calls in brings its key along, and that goes nowhere.
+        // What calls in brings its key along, and that goes nowhere. The state's URL is the place and the key to it.
         let nowhere = found.iter().filter(|(_, told)| told[1].is_empty()).map(|(path, _)| path.as_str());
-        assert_eq!(nowhere.collect::<Vec<_>>(), ["webhooks"]);
+        assert_eq!(nowhere.collect::<Vec<_>>(), ["state", "webhooks"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 
 use hob_core::domain::ids::{CallId, RunId};
+use hob_store::error::StoreError;
 use hob_store::{Store, chunks};
 
 /// The most that is kept of one result, in bytes; of more, head and tail.
@@ -131,12 +132,11 @@ impl ResultStore {
             Ok(runs) => tracing::info!(runs, "tool.results_swept"),
             Err(error) => tracing::warn!(%error, "old results cannot be deleted"),
         }
-        if let Some(store) = &self.shared {
-            let before = SignedDuration::try_from(KEPT).ok().and_then(|kept| now.checked_sub(kept).ok());
-            let before = before.unwrap_or(Timestamp::MIN).as_millisecond();
-            if let Err(error) = store.write(async move |tx| chunks::drop_old(tx, SHARED, before).await).await {
-                tracing::warn!(%error, "old results cannot be deleted in the database");
-            }
+        let kept = SignedDuration::try_from(KEPT).ok().and_then(|kept| now.checked_sub(kept).ok());
+        if let (Some(store), Some(before)) = (&self.shared, kept)
+            && let Err(error) = drop_shared(store, before.as_millisecond()).await
+        {
+            tracing::warn!(%error, "old results cannot be deleted in the database");
         }
     }
 
@@ -171,6 +171,14 @@ impl ResultStore {
     fn path(&self, id: &ResultId) -> PathBuf {
         self.dir.join(id.run.to_string()).join(format!("{}.txt", id.call))
     }
+}
+
+/// Drops the results that the database has had since before then, in Unix milliseconds.
+async fn drop_shared(store: &Store, before: i64) -> Result<(), StoreError> {
+    if store.read(async |tx| chunks::names(tx, SHARED).await).await?.is_empty() {
+        return Ok(());
+    }
+    store.write(async move |tx| chunks::drop_old(tx, SHARED, before).await).await
 }
 
 fn shared_name(id: &ResultId) -> String {

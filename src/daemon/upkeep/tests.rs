@@ -115,12 +115,12 @@ fn days(count: i64) -> Option<SignedDuration> {
 #[tokio::test]
 async fn n15_a_round_on_one_postgresql_lets_the_same_go() {
     let bench = Harness::new().await;
-    let (cluster, url) = (Cluster::shared(), Cluster::shared().database());
-    let store = Store::open_url(&url).await.unwrap();
-    cluster.sql(&url, HOUSE);
+    let database = Cluster::shared().database();
+    let store = Store::open_url(database.url()).await.unwrap();
+    database.ask(HOUSE);
     for (id, state, day) in [(1, "completed", 100), (2, "waiting", 100), (3, "failed", 995), (4, "completed", 999)] {
         bench.run(id, state, day).await;
-        cluster.sql(&url, &recorded_run(id, state, day));
+        database.ask(&recorded_run(id, state, day));
     }
     let keep =
         RetentionPeriods { journals: days(30), outbox: days(30), claims: days(30), signals: days(1), calls: days(30) };
@@ -141,7 +141,7 @@ async fn n15_a_round_on_one_postgresql_lets_the_same_go() {
     assert_eq!(gone, ours.gone);
     assert!(gone.contains_key("journals") && gone.contains_key("texts"), "{gone:?}");
     assert_eq!(
-        cluster.sql(&url, "SELECT count(*) FROM run_events"),
+        database.ask("SELECT count(*) FROM run_events"),
         bench.texts("SELECT count(*) || '' FROM run_events").await[0]
     );
 }

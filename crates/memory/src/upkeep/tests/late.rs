@@ -14,8 +14,8 @@ use hob_store::{Store, Tx};
 /// A long import gets its numbers first, and is committed last.
 #[tokio::test(flavor = "multi_thread")]
 async fn n15_what_is_committed_late_on_one_postgresql_is_not_missed() {
-    let url = Cluster::shared().database();
-    let store = Store::open_url(&url).await.unwrap();
+    let database = Cluster::shared().database();
+    let store = Store::open_url(database.url()).await.unwrap();
     let begin = async |tx: &mut Tx| {
         let model = EmbeddingModel { name: "m".to_owned(), dimensions: 8, digest: "d".to_owned() };
         let (model, _others) = register(tx, &model, jiff::Timestamp::UNIX_EPOCH).await?;
@@ -23,7 +23,7 @@ async fn n15_what_is_committed_late_on_one_postgresql_is_not_missed() {
         Ok((model.id, memories::begin_episode(tx, SCOPE, None, 0).await?))
     };
     let (model, talk) = store.write(begin).await.unwrap();
-    let mut import = Session::begin(&url);
+    let mut import = Session::begin(database.url());
     let insert = "INSERT INTO memories (episode_id, place, scope, speaker, text, origin, importance, at)
         VALUES (1, 1, 'house', 'Ada', 'Tea at five.', 'import', 0.5, 0) RETURNING id;";
     let imported = import.run(&format!("BEGIN; SELECT pg_current_xact_id(); {insert}"));
