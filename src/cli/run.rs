@@ -182,7 +182,7 @@ async fn start(blueprint: Blueprint, signals: &mut Signals) -> Result<Option<Dae
         opened = notify::extend_start_timeout(OpenedData::of(&blueprint, &stands_by), &leader) => opened?,
         () = notify::stand_by(leader.clone(), signals.stop()) => return Ok(None),
     };
-    Ok(Some(Daemon::begin(blueprint, opened).await?))
+    Ok(Some(Box::pin(Daemon::begin(blueprint, opened)).await?))
 }
 
 fn blueprint(base: &CliContext, conditions: Conditions) -> Blueprint {

@@ -182,7 +182,7 @@ impl Daemon {
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
         let opened = OpenedData::of(&blueprint, &|_leader| ControlFlow::Break(())).await?;
-        Self::begin(blueprint, opened).await
+        Box::pin(Self::begin(blueprint, opened)).await
     }
 
     /// As [`Daemon::start`], with what is opened already.

@@ -101,10 +101,7 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "home_assistant" => home_assistant(section),
             "terminal" => replace(section, "shell", "/bin/sh"),
             "skills" => folders(section, "dirs"),
-            "state" => {
-                replace(section, "dir", "/d $${");
-                replace(section, "url", "postgres://hob@db.example/hob");
-            }
+            "state" => state(section),
             "backup" => backup(section),
             "upkeep" => {
                 for key in ["outbox_days", "claims_days", "calls_days"] {
@@ -118,6 +115,11 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
     }
     voiced(&mut document);
     document
+}
+
+fn state(section: &mut toml::Table) {
+    replace(section, "dir", "/d $${");
+    replace(section, "url", "postgres://hob@db.example/hob");
 }
 
 fn dav(account: &mut toml::Table) {

@@ -165,11 +165,11 @@ pub(super) async fn run(tx: &mut Tx, sql: String, values: &[SqlValue<'_>]) -> Re
     match tx.engine() {
         Engine::Sqlite(connection) => {
             let query = sqlx::query_with::<Sqlite, _>(sql, bind_for_sqlite(values)?);
-            drop(query.persistent(false).execute(connection).await?);
+            query.persistent(false).execute(connection).await?;
         }
         Engine::Postgres(connection) => {
             let query = sqlx::query_with::<Postgres, _>(sql, bind(values)?);
-            drop(query.persistent(false).execute(connection).await?);
+            query.persistent(false).execute(connection).await?;
         }
     }
     Ok(())

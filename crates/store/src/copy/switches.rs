@@ -72,8 +72,12 @@ pub(super) async fn on(tx: &mut Tx, numbers: &[(String, i64)]) -> Result<(), Sto
 async fn script(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
     let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned()));
     match tx.engine() {
-        Engine::Sqlite(connection) => drop(connection.execute(sql).await?),
-        Engine::Postgres(connection) => drop(connection.execute(sql).await?),
+        Engine::Sqlite(connection) => {
+            connection.execute(sql).await?;
+        }
+        Engine::Postgres(connection) => {
+            connection.execute(sql).await?;
+        }
     }
     Ok(())
 }

@@ -21,13 +21,21 @@ pub(crate) struct ServerTraits {
     version: i32,
     encoding: String,
     has_icu: bool,
-    /// A copy of another server, which only reads.
-    is_replica: bool,
-    is_read_only: bool,
+    writes: WriteAccess,
     /// Where tables are made; none: nowhere.
     schema: Option<String>,
     may_create: bool,
     role: String,
+}
+
+/// Whether a server takes what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WriteAccess {
+    Given,
+    /// It is a copy of another server.
+    Replica,
+    /// By `default_transaction_read_only`.
+    ReadOnly,
 }
 
 const TRAITS: &str = "SELECT current_setting('server_version_num')::int, pg_encoding_to_char(d.encoding)::text,
@@ -43,8 +51,11 @@ impl ServerTraits {
             version: row.try_get(0)?,
             encoding: row.try_get(1)?,
             has_icu: row.try_get(2)?,
-            is_replica: row.try_get(3)?,
-            is_read_only: row.try_get(4)?,
+            writes: match (row.try_get(3)?, row.try_get(4)?) {
+                (true, _) => WriteAccess::Replica,
+                (false, true) => WriteAccess::ReadOnly,
+                (false, false) => WriteAccess::Given,
+            },
             schema: row.try_get(5)?,
             may_create: row.try_get(6)?,
             role: row.try_get(7)?,
@@ -67,14 +78,16 @@ impl ServerTraits {
                 "name a server that has it, as the packages of distributions do",
             );
         }
-        if self.is_replica {
-            return refuse("it is a replica, which only reads", "name the primary server in `url` under [state]");
+        match self.writes {
+            WriteAccess::Given => Ok(()),
+            WriteAccess::Replica => {
+                refuse("it is a replica, which only reads", "name the primary server in `url` under [state]")
+            }
+            WriteAccess::ReadOnly => {
+                let fix = format!("`ALTER ROLE {} SET default_transaction_read_only = off`", self.role);
+                refuse("transactions only read there (default_transaction_read_only)", fix)
+            }
         }
-        if self.is_read_only {
-            let fix = format!("`ALTER ROLE {} SET default_transaction_read_only = off`", self.role);
-            return refuse("transactions only read there (default_transaction_read_only)", fix);
-        }
-        Ok(())
     }
 
     /// What keeps it from making tables.
@@ -211,8 +224,7 @@ mod tests {
             version: 150_003,
             encoding: "UTF8".to_owned(),
             has_icu: true,
-            is_replica: false,
-            is_read_only: false,
+            writes: WriteAccess::Given,
             schema: Some("public".to_owned()),
             may_create: true,
             role: "hob".to_owned(),
@@ -226,8 +238,8 @@ mod tests {
             said(ServerTraits { version: 140_011, ..fine.clone() }),
             said(ServerTraits { encoding: "SQL_ASCII".to_owned(), ..fine.clone() }),
             said(ServerTraits { has_icu: false, ..fine.clone() }),
-            said(ServerTraits { is_replica: true, ..fine.clone() }),
-            said(ServerTraits { is_read_only: true, ..fine.clone() }),
+            said(ServerTraits { writes: WriteAccess::Replica, ..fine.clone() }),
+            said(ServerTraits { writes: WriteAccess::ReadOnly, ..fine.clone() }),
             said(ServerTraits { may_create: false, ..fine.clone() }),
             said(ServerTraits { schema: None, may_create: false, ..fine }),
         ];

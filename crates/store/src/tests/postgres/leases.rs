@@ -77,7 +77,7 @@ async fn n15_one_of_several_daemons_leads_and_hands_over_when_it_stops() {
         assert_eq!(second.read(daemons::list).await.unwrap().len(), 1);
         second.close().await;
     };
-    LocalSet::new().run_until(test).await;
+    LocalSet::new().run_until(Box::pin(test)).await;
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn n15_what_a_daemon_had_begun_before_it_lost_its_lease_is_not_committed()
         assert_eq!(next.write(count).await.unwrap(), 1);
         clock.close().await.unwrap();
     };
-    LocalSet::new().run_until(test).await;
+    LocalSet::new().run_until(Box::pin(test)).await;
 }
 
 /// A server that is away for everybody says of nobody that it is dead.
@@ -167,7 +167,7 @@ async fn n15_an_outage_of_the_server_moves_no_lease() {
         first.close().await;
         standing.await.unwrap().unwrap().close().await;
     };
-    LocalSet::new().run_until(test).await;
+    LocalSet::new().run_until(Box::pin(test)).await;
 }
 
 /// The one that stands by is older than what the next leader made of the database.
@@ -191,7 +191,7 @@ async fn n15_an_upgrade_of_the_database_is_left_to_those_daemons_that_know_it() 
         assert_eq!(left, 0, "it stands in nobody's way");
         other.close().await.unwrap();
     };
-    LocalSet::new().run_until(test).await;
+    LocalSet::new().run_until(Box::pin(test)).await;
 }
 
 #[tokio::test]
