@@ -36,17 +36,18 @@ impl BystanderWriter {
     /// # Errors
     /// When it fails: then nothing of it is in the database.
     pub async fn write<T: Send>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-        let connection = match &mut self.0 {
-            WritingEnd::File(connection) => connection,
+        match &mut self.0 {
+            WritingEnd::File(connection) => {
+                connection.execute("BEGIN IMMEDIATE").await?;
+                let done = Box::pin(unit.begin(connection)).await;
+                let ended = connection.execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await;
+                let output = done?;
+                ended?;
+                Ok(output)
+            }
             #[cfg(feature = "postgres")]
-            WritingEnd::Server(server, held) => return crate::writer::write_alone(server, held, unit).await,
-        };
-        connection.execute("BEGIN IMMEDIATE").await?;
-        let done = Box::pin(unit.begin(connection)).await;
-        let ended = connection.execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await;
-        let output = done?;
-        ended?;
-        Ok(output)
+            WritingEnd::Server(server, held) => crate::writer::write_alone(server, held, unit).await,
+        }
     }
 
     /// Closes it in good order.

@@ -15,7 +15,6 @@ use crate::tx::Engine;
 const BOOT_FILE: &str = "boot";
 
 /// A start of a daemon, as the others know it.
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there are no others"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DaemonIdentity {
     pub(crate) boot: String,

@@ -94,8 +94,10 @@ pub mod web_push;
 pub mod work_dir;
 pub mod writer;
 
+#[cfg(feature = "postgres")]
+pub(crate) use database::open_to_write;
 pub(crate) use database::{
-    BUSY_TIMEOUT, MIGRATIONS, PAGE_BYTES, close, existing_file_options, in_snapshot, open_to_write, options, schema,
+    BUSY_TIMEOUT, MIGRATIONS, PAGE_BYTES, close, existing_file_options, in_snapshot, options, schema,
 };
 pub use database::{SchedulingMode, Store, millis};
 pub use tx::Tx;

@@ -1,7 +1,7 @@
 //! The whole state from one place to another, of whichever engines: in batches, gone on with after it was cut off, checked at its end.
 //!
-//! Never: a list of tables, or a place that a Hob works with. What there is, each database's catalog says ([`catalog`]). While rows
-//! come in, what would look at each of them is switched off ([`switches`]); what is derived from them is not copied. Start at [`copy`].
+//! Never: a list of tables, or a place that a Hob works with. What there is, each database's catalog says (`catalog`). While rows
+//! come in, what would look at each of them is switched off (`switches`); what is derived from them is not copied. Start at [`copy`].
 
 mod catalog;
 mod rows;

@@ -57,17 +57,18 @@ pub struct PageCounts {
 
 /// Counts the file's pages. A server does not say which of its own are free.
 pub async fn count(tx: &mut Tx) -> Result<PageCounts, StoreError> {
-    let connection = match tx.engine() {
-        Engine::Sqlite(connection) => connection,
+    match tx.engine() {
+        Engine::Sqlite(connection) => {
+            let all = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *connection).await?;
+            let free = sqlx::query_scalar("PRAGMA freelist_count").fetch_one(connection).await?;
+            Ok(PageCounts { all, free })
+        }
         #[cfg(feature = "postgres")]
         Engine::Postgres(connection) => {
             let all = "SELECT pg_database_size(current_database()) / current_setting('block_size')::bigint";
-            return Ok(PageCounts { all: sqlx::query_scalar(all).fetch_one(connection).await?, free: 0 });
+            Ok(PageCounts { all: sqlx::query_scalar(all).fetch_one(connection).await?, free: 0 })
         }
-    };
-    let all = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *connection).await?;
-    let free = sqlx::query_scalar("PRAGMA freelist_count").fetch_one(connection).await?;
-    Ok(PageCounts { all, free })
+    }
 }
 
 /// Gives at most so many free pages back to the disk, and tells how many it were. In a file of the old form it does nothing.
