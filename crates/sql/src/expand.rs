@@ -1,9 +1,9 @@
-//! What a macro becomes: a `crate::sql::Query` of what sqlx makes for SQLite and of a statement for PostgreSQL. Only one of them is made
-//! when it is run.
+//! What a macro becomes: a `crate::sql::Query`, and beside it what sqlx makes of the text for SQLite, which is compiled, and so checked, and
+//! never run.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::Type;
+use syn::{Ident, Type};
 
 use crate::description::{self, Column};
 use crate::input::Input;
@@ -46,10 +46,8 @@ pub(crate) fn query_scalar(input: &Input) -> TokenStream {
 /// While the descriptions are written, there is none to make a record of: sqlx does all, and PostgreSQL waits for the next build.
 fn described(on_sqlite: &TokenStream, input: &Input, make: impl FnOnce(&[Column]) -> TokenStream) -> TokenStream {
     let made = if description::is_being_written() {
-        let unread = quote!(|_row| ::std::result::Result::Err(::sqlx::Error::RowNotFound));
-        let unprepared = cfg!(feature = "postgres").then(|| quote!(, || crate::sql::Statement::new("", &[], #unread)));
-        description::write(&input.sqlite, &input.postgres)
-            .map(|()| quote!(crate::sql::Query::new(|| #on_sqlite #unprepared)))
+        let (bind, read) = (quote!(|_bound| Ok(())), quote!(|_row| Err(::sqlx::Error::RowNotFound)));
+        description::write(&input.sqlite, &input.postgres).map(|()| assembled(on_sqlite, ["", ""], &bind, &read))
     } else {
         description::columns(&input.sqlite).map(|columns| make(&columns))
     };
@@ -69,12 +67,9 @@ fn typed(row: &Type, input: &Input, columns: &[Column]) -> TokenStream {
 }
 
 fn whole(on_sqlite: &TokenStream, input: &Input, reading: &TokenStream) -> TokenStream {
-    if !cfg!(feature = "postgres") {
-        return quote!(crate::sql::Query::new(|| #on_sqlite));
-    }
-    let sql = &input.postgres;
-    match description::on_postgres(&input.sqlite) {
-        Ok(Some(known)) if known.sql != *sql => {
+    let (sqlite, postgres) = (&input.sqlite, &input.postgres);
+    match description::on_postgres(sqlite) {
+        Ok(Some(known)) if known.sql != *postgres => {
             let stale = "what is known of this text on PostgreSQL is not of this text: run scripts/sqlx-prepare";
             return syn::Error::new(Span::call_site(), stale).to_compile_error();
         }
@@ -85,12 +80,16 @@ fn whole(on_sqlite: &TokenStream, input: &Input, reading: &TokenStream) -> Token
         let bind = bind(input, place);
         quote_spanned!(syn::spanned::Spanned::span(argument)=> #bind(&(#argument)))
     });
-    quote! {
-        crate::sql::Query::new(
-            || #on_sqlite,
-            || crate::sql::Statement::new(#sql, &[#(#arguments),*], #reading),
-        )
-    }
+    // Nothing in the arguments can mean this.
+    let bound = Ident::new("bound", Span::mixed_site());
+    let bind = quote!(|#bound| crate::sql::Arguments::bind(#bound, &[#(#arguments),*]));
+    assembled(on_sqlite, [sqlite, postgres], &bind, reading)
+}
+
+fn assembled(on_sqlite: &TokenStream, texts: [&str; 2], bind: &TokenStream, read: &TokenStream) -> TokenStream {
+    let [sqlite, postgres] = texts;
+    let postgres = cfg!(feature = "postgres").then(|| quote!(postgres: #postgres));
+    quote!(crate::sql::Query::new(|| #on_sqlite, crate::sql::Texts { sqlite: #sqlite, #postgres }, #bind, #read))
 }
 
 /// The function that reads the column at this place: of the kind that PostgreSQL says it is.
@@ -100,7 +99,7 @@ fn read(input: &Input, place: usize) -> TokenStream {
         Some("float4" | "float8") => quote!(crate::sql::read_real),
         Some("bool" | "int2" | "int4" | "int8" | "numeric") => quote!(crate::sql::read_integer),
         Some(_) => quote!(crate::sql::read_text),
-        None => quote!(crate::postgres::statement::read),
+        None => quote!(crate::sql::read),
     }
 }
 
@@ -111,7 +110,7 @@ fn bind(input: &Input, place: usize) -> TokenStream {
         Some("float8") => quote!(crate::sql::real),
         Some("int8") => quote!(crate::sql::integer),
         Some("text") => quote!(crate::sql::text),
-        // Nobody has checked it yet.
+        // Nobody has asked it yet.
         _ => quote!(::hob_core::domain::sql_value::ToSql::to_sql),
     }
 }

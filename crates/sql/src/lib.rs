@@ -1,5 +1,5 @@
-//! `query!`, `query_as!` and `query_scalar!` for the store: called as sqlx's, and on SQLite they are sqlx's, with its check at compile
-//! time. On PostgreSQL the same text runs.
+//! `query!`, `query_as!` and `query_scalar!` for the store: called as sqlx's, and checked by sqlx's at compile time. On PostgreSQL the same
+//! text runs.
 //!
 //! Never: SQL that is made at run time. What differs between the engines in words only is in `dialect`; what differs in more is a pair
 //! of texts, `["for SQLite", "for PostgreSQL"]`, in place of a text or a piece of one. Start at `expand`.

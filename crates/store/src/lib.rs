@@ -75,6 +75,7 @@ pub mod space;
 pub mod speeches;
 pub mod spend;
 mod sql;
+mod sqlite;
 pub mod summaries;
 #[cfg(test)]
 mod tests;

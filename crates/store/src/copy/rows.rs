@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use futures::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Arguments as _, AssertSqlSafe, Error, Row as _, Sqlite};
-use sqlx_postgres::{PgRow, Postgres};
+use sqlx::{AssertSqlSafe, Error, Row as _, Sqlite};
+use sqlx_postgres::{PgArguments, PgRow, Postgres};
 
 use crate::Tx;
 use crate::copy::catalog::{Column, ColumnKind, Table, listed};
 use crate::error::StoreError;
-use crate::postgres::statement::{FOR_NUL, bind};
+use crate::postgres::statement::FOR_NUL;
+use crate::sql::Arguments;
 use crate::tx::Engine;
 use hob_core::domain::sql_value::SqlValue;
 
@@ -164,11 +165,11 @@ pub(super) async fn run(tx: &mut Tx, sql: String, values: &[SqlValue<'_>]) -> Re
     let sql = AssertSqlSafe(sql);
     match tx.engine() {
         Engine::Sqlite(connection) => {
-            let query = sqlx::query_with::<Sqlite, _>(sql, bind_for_sqlite(values)?);
+            let query = sqlx::query_with::<Sqlite, _>(sql, bound::<SqliteArguments>(values)?);
             query.persistent(false).execute(connection).await?;
         }
         Engine::Postgres(connection) => {
-            let query = sqlx::query_with::<Postgres, _>(sql, bind(values)?);
+            let query = sqlx::query_with::<Postgres, _>(sql, bound::<PgArguments>(values)?);
             query.persistent(false).execute(connection).await?;
         }
     }
@@ -184,27 +185,19 @@ fn read<'t>(
     let sql = AssertSqlSafe(sql);
     Ok(match tx.engine() {
         Engine::Sqlite(connection) => {
-            let query = sqlx::query_with::<Sqlite, _>(sql, bind_for_sqlite(values)?).persistent(false);
+            let query = sqlx::query_with::<Sqlite, _>(sql, bound::<SqliteArguments>(values)?).persistent(false);
             query.fetch(connection).map(move |row| Ok(of_sqlite(&row?, &kinds)?)).boxed()
         }
         Engine::Postgres(connection) => {
-            let query = sqlx::query_with::<Postgres, _>(sql, bind(values)?).persistent(false);
+            let query = sqlx::query_with::<Postgres, _>(sql, bound::<PgArguments>(values)?).persistent(false);
             query.fetch(connection).map(move |row| Ok(of_postgres(&row?, &kinds)?)).boxed()
         }
     })
 }
 
-fn bind_for_sqlite(values: &[SqlValue<'_>]) -> Result<SqliteArguments, Error> {
-    let mut arguments = SqliteArguments::default();
-    for value in values {
-        match value {
-            SqlValue::Integer(number) => arguments.add(number),
-            SqlValue::Real(number) => arguments.add(number),
-            SqlValue::Text(text) => arguments.add(text.as_deref()),
-            SqlValue::Blob(bytes) => arguments.add(bytes.as_deref()),
-        }
-        .map_err(Error::Encode)?;
-    }
+fn bound<A: Arguments + Default>(values: &[SqlValue<'_>]) -> Result<A, Error> {
+    let mut arguments = A::default();
+    arguments.bind(values)?;
     Ok(arguments)
 }
 

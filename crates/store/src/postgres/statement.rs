@@ -1,59 +1,16 @@
-//! One text with its arguments, for PostgreSQL.
+//! How values go to PostgreSQL, and come from it.
 
 use std::borrow::Cow;
 
-use futures::TryStreamExt;
-use sqlx::{Arguments as _, Error, Executor, Row as _, SqlStr, TypeInfo as _, ValueRef as _};
-use sqlx_postgres::{PgArguments, PgConnection, PgRow, PgValueFormat, PgValueRef};
+use sqlx::{Arguments as _, Error, Row as _, TypeInfo as _, ValueRef as _};
+use sqlx_postgres::{PgArguments, PgRow, PgValueFormat, PgValueRef};
 
-use hob_core::domain::sql_value::{FromSql, SqlValue, ToSql, UnreadableValue, kind};
+use hob_core::domain::sql_value::{SqlValue, UnreadableValue};
 
 /// PostgreSQL's text has no NUL: this takes its place (SUBSTITUTE, as long as NUL).
 pub(crate) const FOR_NUL: char = '\u{1a}';
 
-type Reading<R> = fn(&PgRow) -> Result<R, Error>;
-
-/// A text, what it is about, and how its rows are read.
-pub(crate) struct Statement<R> {
-    sql: &'static str,
-    arguments: Result<PgArguments, Error>,
-    read: Reading<R>,
-}
-
-impl<R> Statement<R> {
-    pub(crate) fn new(sql: &'static str, values: &[SqlValue<'_>], read: Reading<R>) -> Self {
-        Self { sql, arguments: bind(values), read }
-    }
-
-    pub(crate) async fn one(self, connection: &mut PgConnection) -> Result<R, Error> {
-        let read = self.read;
-        let row = connection.fetch_one(self.query()?).await?;
-        read(&row)
-    }
-
-    pub(crate) async fn optional(self, connection: &mut PgConnection) -> Result<Option<R>, Error> {
-        let read = self.read;
-        let row = connection.fetch_optional(self.query()?).await?;
-        row.as_ref().map(read).transpose()
-    }
-
-    pub(crate) async fn all(self, connection: &mut PgConnection) -> Result<Vec<R>, Error> {
-        let read = self.read;
-        let rows: Vec<PgRow> = connection.fetch(self.query()?).try_collect().await?;
-        rows.iter().map(read).collect()
-    }
-
-    pub(crate) async fn execute(self, connection: &mut PgConnection) -> Result<u64, Error> {
-        Ok(connection.execute(self.query()?).await?.rows_affected())
-    }
-
-    fn query(self) -> Result<(SqlStr, Option<PgArguments>), Error> {
-        Ok((SqlStr::from_static(self.sql), Some(self.arguments?)))
-    }
-}
-
-pub(crate) fn bind(values: &[SqlValue<'_>]) -> Result<PgArguments, Error> {
-    let mut arguments = PgArguments::default();
+pub(crate) fn bind(arguments: &mut PgArguments, values: &[SqlValue<'_>]) -> Result<(), Error> {
     arguments.reserve(values.len(), 0);
     for value in values {
         match value {
@@ -67,46 +24,13 @@ pub(crate) fn bind(values: &[SqlValue<'_>]) -> Result<PgArguments, Error> {
         }
         .map_err(Error::Encode)?;
     }
-    Ok(arguments)
+    Ok(())
 }
 
-pub(crate) fn integer<T: ToSql<Kind = kind::Integer> + ?Sized>(value: &T) -> SqlValue<'_> {
-    value.to_sql()
-}
-
-pub(crate) fn real<T: ToSql<Kind = kind::Real> + ?Sized>(value: &T) -> SqlValue<'_> {
-    value.to_sql()
-}
-
-pub(crate) fn text<T: ToSql<Kind = kind::Text> + ?Sized>(value: &T) -> SqlValue<'_> {
-    value.to_sql()
-}
-
-pub(crate) fn blob<T: ToSql<Kind = kind::Blob> + ?Sized>(value: &T) -> SqlValue<'_> {
-    value.to_sql()
-}
-
-/// A column whose kind nobody has checked yet.
-pub(crate) fn read<T: FromSql>(row: &PgRow, place: usize) -> Result<T, Error> {
-    let wrong = |error: UnreadableValue| Error::ColumnDecode { index: place.to_string(), source: Box::new(error) };
-    let value = row.try_get_raw(place)?;
-    T::from_sql(decode(value).map_err(wrong)?).map_err(wrong)
-}
-
-pub(crate) fn read_integer<T: FromSql<Kind = kind::Integer>>(row: &PgRow, place: usize) -> Result<T, Error> {
-    read(row, place)
-}
-
-pub(crate) fn read_real<T: FromSql<Kind = kind::Real>>(row: &PgRow, place: usize) -> Result<T, Error> {
-    read(row, place)
-}
-
-pub(crate) fn read_text<T: FromSql<Kind = kind::Text>>(row: &PgRow, place: usize) -> Result<T, Error> {
-    read(row, place)
-}
-
-pub(crate) fn read_blob<T: FromSql<Kind = kind::Blob>>(row: &PgRow, place: usize) -> Result<T, Error> {
-    read(row, place)
+/// A column's value, as SQLite would have it.
+pub(crate) fn value(row: &PgRow, place: usize) -> Result<SqlValue<'_>, Error> {
+    let unreadable = |error: UnreadableValue| Error::ColumnDecode { index: place.to_string(), source: error.into() };
+    decode(row.try_get_raw(place)?).map_err(unreadable)
 }
 
 /// A column's value by its type: what SQLite would have there.
