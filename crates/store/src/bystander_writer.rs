@@ -25,7 +25,7 @@ impl BystanderWriter {
         Ok(Self(match &place {
             StatePlace::File(path) => WritingEnd::File(options(path).create_if_missing(false).connect().await?.into()),
             #[cfg(feature = "postgres")]
-            StatePlace::Server(url) => WritingEnd::Server(Server::open(url.expose()).await?, None),
+            StatePlace::Server(url) => WritingEnd::Server(Server::open(url.expose()).await?),
             #[cfg(not(feature = "postgres"))]
             StatePlace::Server(_) => return Err(crate::place::unsupported()),
         }))
@@ -46,7 +46,7 @@ impl BystanderWriter {
                 Ok(output)
             }
             #[cfg(feature = "postgres")]
-            WritingEnd::Server(server, held) => crate::writer::write_alone(server, held, unit).await,
+            WritingEnd::Server(server) => crate::writer::write_alone(server, unit).await,
         }
     }
 
@@ -55,10 +55,7 @@ impl BystanderWriter {
         match self.0 {
             WritingEnd::File(connection) => close(connection).await,
             #[cfg(feature = "postgres")]
-            WritingEnd::Server(server, held) => {
-                drop(held);
-                server.close().await;
-            }
+            WritingEnd::Server(server) => server.close().await,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
@@ -19,10 +20,10 @@ use crate::daemons::{DaemonIdentity, StandsBy};
 use crate::error::StoreError;
 use crate::footprint::Footprint;
 #[cfg(feature = "postgres")]
-use crate::postgres::{Server, lease::Lease};
+use crate::postgres::{self, Server, lease::Lease};
 use crate::readers::Readers;
 use crate::tx::{Snapshot, Tx};
-use crate::unit::UnitOfWork;
+use crate::unit::{Attempt, Tried, UnitOfWork};
 use crate::writer::{Boundary, StepMode, StepOutcome, Writer, WriterMetrics, WritingEnd};
 use crate::{inspect, snapshot, upkeep};
 
@@ -118,7 +119,7 @@ impl Store {
     #[cfg(feature = "postgres")]
     pub async fn open_url(url: &str) -> Result<Self, StoreError> {
         let server = Server::open(url).await?;
-        let writer = Writer::start(WritingEnd::Server(server.clone(), None), SchedulingMode::Threaded);
+        let writer = Writer::start(WritingEnd::Server(server.clone()), SchedulingMode::Threaded);
         Ok(Self { writer, place: Place::Server(server), pace: SchedulingMode::Threaded })
     }
 
@@ -134,8 +135,18 @@ impl Store {
     /// When the server cannot be reached or refuses, the database was made by a newer Hob, or it was broken off.
     #[cfg(feature = "postgres")]
     pub async fn lead_url(url: &str, who: &DaemonIdentity, stands_by: &StandsBy<'_>) -> Result<Self, StoreError> {
-        let server = Server::lead(url, who, stands_by).await?;
-        let writer = Writer::start(WritingEnd::Server(server.clone(), None), SchedulingMode::Threaded);
+        Self::lead_url_knowing(url, who, stands_by, &postgres::MIGRATIONS).await
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn lead_url_knowing(
+        url: &str,
+        who: &DaemonIdentity,
+        stands_by: &StandsBy<'_>,
+        migrations: &Migrator,
+    ) -> Result<Self, StoreError> {
+        let server = Server::lead(url, who, stands_by, migrations).await?;
+        let writer = Writer::start(WritingEnd::Server(server.clone()), SchedulingMode::Threaded);
         Ok(Self { writer, place: Place::Server(server), pace: SchedulingMode::Threaded })
     }
 
@@ -218,15 +229,24 @@ impl Store {
     /// # Errors
     /// When it fails, panics, or tries to write.
     pub async fn read<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-        let work = async {
-            match &self.place {
-                Place::File(file) => file.readers.run(unit).await,
-                #[cfg(feature = "postgres")]
-                Place::Server(server) => Box::pin(server.read(unit)).await,
-            }
-        };
-        let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
-        caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
+        let mut reading = Tried::new(unit);
+        self.attempt_read(&mut reading).await?;
+        reading.output.ok_or(StoreError::Closed)
+    }
+
+    /// The same of a unit of any type: all that is to be done around it is compiled once.
+    fn attempt_read<'r>(&'r self, unit: &'r mut dyn Attempt) -> BoxFuture<'r, Result<(), StoreError>> {
+        Box::pin(async move {
+            let work = async {
+                match &self.place {
+                    Place::File(file) => file.readers.run(unit).await,
+                    #[cfg(feature = "postgres")]
+                    Place::Server(server) => server.read(unit).await,
+                }
+            };
+            let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
+            caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
+        })
     }
 
     /// As [`Store::read`], but on the database as it is at one moment, however many queries `unit` makes.

@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use tokio::sync::Mutex;
 
 use crate::error::StoreError;
-use crate::unit::UnitOfWork;
+use crate::unit::Attempt;
 use crate::{SchedulingMode, Tx, close};
 
 /// Connections beside the first.
@@ -44,21 +44,21 @@ impl Readers {
     }
 
     /// Runs it on a connection that is free.
-    pub(crate) async fn run<T>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+    pub(crate) async fn run(&self, unit: &mut dyn Attempt) -> Result<(), StoreError> {
         let mut first = match &self.more {
             None => self.first.lock().await,
             Some(pool) => match self.first.try_lock() {
                 Ok(first) => first,
-                Err(_taken) => return Box::pin(unit.begin(&mut Tx::from(pool.acquire().await?))).await,
+                Err(_taken) => return unit.attempt(&mut Tx::from(pool.acquire().await?)).await,
             },
         };
         let mut connection = match first.take() {
             Some(connection) => connection,
             None => Tx::from(self.options.connect().await?),
         };
-        let output = Box::pin(unit.begin(&mut connection)).await?;
+        unit.attempt(&mut connection).await?;
         *first = Some(connection);
-        Ok(output)
+        Ok(())
     }
 
     /// Waits for those at work, and closes them.

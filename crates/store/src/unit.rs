@@ -1,5 +1,7 @@
 //! What is done on the database in one piece.
 
+use async_trait::async_trait;
+
 use crate::Tx;
 use crate::error::StoreError;
 
@@ -36,5 +38,31 @@ where
 
     fn begin(self, tx: &'t mut Tx) -> R {
         self(tx)
+    }
+}
+
+/// A unit of work of any type, which can be tried again and again.
+#[async_trait]
+pub(crate) trait Attempt: Send {
+    async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError>;
+}
+
+/// A unit of work, and what came of the last attempt.
+pub(crate) struct Tried<U, T> {
+    unit: U,
+    pub(crate) output: Option<T>,
+}
+
+impl<U, T> Tried<U, T> {
+    pub(crate) fn new(unit: U) -> Self {
+        Self { unit, output: None }
+    }
+}
+
+#[async_trait]
+impl<T: Send, U: UnitOfWork<T>> Attempt for Tried<U, T> {
+    async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
+        self.output = Some(self.unit.clone().begin(tx).await?);
+        Ok(())
     }
 }

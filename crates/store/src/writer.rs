@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::error::StoreError;
 #[cfg(feature = "postgres")]
 use crate::postgres::Server;
-use crate::unit::UnitOfWork;
+use crate::unit::{Attempt, Tried, UnitOfWork};
 use crate::{SchedulingMode, Tx, close};
 use hob_telemetry::metrics::{Counter, Histogram};
 use hob_telemetry::tasks;
@@ -106,9 +106,8 @@ enum WriterCommand {
 pub(crate) enum WritingEnd {
     /// The only connection to a file that writes.
     File(Tx),
-    /// A server, and the connection to it that is used again and again.
     #[cfg(feature = "postgres")]
-    Server(Server, Option<Tx>),
+    Server(Server),
 }
 
 impl WritingEnd {
@@ -116,33 +115,31 @@ impl WritingEnd {
         match self {
             Self::File(connection) => Ok(connection),
             #[cfg(feature = "postgres")]
-            Self::Server(..) => Err(StoreError::Database("a server looks after itself".to_owned())),
+            Self::Server(_) => Err(StoreError::Database("a server looks after itself".to_owned())),
         }
     }
 }
 
-#[async_trait]
-pub(crate) trait QueuedUnit: Send {
-    async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError>;
+pub(crate) trait QueuedUnit: Attempt {
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 struct PendingUnit<U, T> {
-    unit: U,
-    output: Option<T>,
+    tried: Tried<U, T>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 #[async_trait]
-impl<T: Send, U: UnitOfWork<T>> QueuedUnit for PendingUnit<U, T> {
+impl<T: Send, U: UnitOfWork<T>> Attempt for PendingUnit<U, T> {
     async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
-        self.output = Some(self.unit.clone().begin(tx).await?);
-        Ok(())
+        self.tried.attempt(tx).await
     }
+}
 
+impl<T: Send, U: UnitOfWork<T>> QueuedUnit for PendingUnit<U, T> {
     fn settle(self: Box<Self>, committed: Result<(), StoreError>) {
-        let Self { output, reply, .. } = *self;
-        let result = committed.and_then(|()| output.ok_or(StoreError::Closed));
+        let Self { tried, reply } = *self;
+        let result = committed.and_then(|()| tried.output.ok_or(StoreError::Closed));
         if reply.send(result).is_err() {
             tracing::trace!("whoever asked for this write has gone");
         }
@@ -173,7 +170,7 @@ impl Writer {
         within: Duration,
     ) -> Result<StepOutcome<T>, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let (job, held) = (Box::new(PendingUnit { unit, output: None, reply }), Arc::<AtomicU64>::default());
+        let (job, held) = (Box::new(PendingUnit { tried: Tried::new(unit), reply }), Arc::<AtomicU64>::default());
         if self.steps.send(UpkeepStep { job, manner, within, held: Arc::clone(&held) }).await.is_err() {
             return Err(StoreError::Closed);
         }
@@ -193,7 +190,7 @@ impl Writer {
 
     pub(super) async fn submit<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(PendingUnit { unit, output: None, reply });
+        let job = Box::new(PendingUnit { tried: Tried::new(unit), reply });
         if self.queue.send(WriterCommand::Work(job)).await.is_err() {
             return Err(StoreError::Closed);
         }
@@ -257,7 +254,7 @@ impl WriterTask {
             WritingEnd::File(connection) => self.pace.run(close(connection)).await,
             // Its connections are the server's.
             #[cfg(feature = "postgres")]
-            WritingEnd::Server(..) => {}
+            WritingEnd::Server(_) => {}
         }
     }
 
@@ -292,7 +289,7 @@ impl WriterTask {
             WritingEnd::File(connection) => connection.sqlite()?,
             // The server keeps to the limit that the transaction tells it.
             #[cfg(feature = "postgres")]
-            WritingEnd::Server(..) => return Ok(()),
+            WritingEnd::Server(_) => return Ok(()),
         };
         let mut handle = connection.lock_handle().await?;
         match end {
@@ -366,7 +363,7 @@ impl WriterTask {
         let result = match &mut self.end {
             WritingEnd::File(connection) => transaction(connection, jobs, boundary).await,
             #[cfg(feature = "postgres")]
-            WritingEnd::Server(server, held) => server.transact(held, jobs, within).await,
+            WritingEnd::Server(server) => server.transact(jobs, within).await,
         };
         if let Err(TransactionFailure::QueuedUnit(StoreError::Full) | TransactionFailure::Group(StoreError::Full)) =
             &result
@@ -401,14 +398,10 @@ impl TransactionFailure {
 
 /// Commits `unit` on a server without a queue, for whoever is there for this alone.
 #[cfg(feature = "postgres")]
-pub(crate) async fn write_alone<T: Send>(
-    server: &Server,
-    held: &mut Option<Tx>,
-    unit: impl UnitOfWork<T>,
-) -> Result<T, StoreError> {
+pub(crate) async fn write_alone<T: Send>(server: &Server, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
     let (reply, answer) = oneshot::channel();
-    let mut alone: Vec<Box<dyn QueuedUnit + '_>> = vec![Box::new(PendingUnit { unit, output: None, reply })];
-    let result = server.transact(held, &mut alone, None).await.map_err(TransactionFailure::into_error);
+    let mut alone: Vec<Box<dyn QueuedUnit + '_>> = vec![Box::new(PendingUnit { tried: Tried::new(unit), reply })];
+    let result = server.transact(&mut alone, None).await.map_err(TransactionFailure::into_error);
     settle(alone, &result);
     answer.await.unwrap_or(Err(StoreError::Closed))
 }

@@ -117,7 +117,10 @@ pub async fn copy(from: &StatePlace, to: &StatePlace, told: CopyProgress<'_>) ->
 }
 
 /// Copies a server's state, as it is at one moment, to a new file: the Hobs that it belongs to go on.
-pub(crate) async fn server_to_file(place: &StatePlace, to: &Path) -> Result<CopyReport, CopyError> {
+///
+/// # Errors
+/// When the server cannot be read, or the file cannot be written.
+pub async fn server_to_file(place: &StatePlace, to: &Path) -> Result<CopyReport, CopyError> {
     let mut source = Reader::open(place).await?.into_connection();
     let report = transfer_to_file(&mut source, to, &|_, _| {}).await?;
     source.close().await?;
@@ -153,7 +156,7 @@ async fn open_server(url: &str, place: &StatePlace) -> Result<Tx, CopyError> {
         }
     }
     if let Engine::Postgres(connection) = target.engine() {
-        postgres::migrate(connection, &traits).await?;
+        postgres::migrate(connection, &traits, &postgres::MIGRATIONS).await?;
     }
     switches::off(&mut target).await?;
     Ok(target)

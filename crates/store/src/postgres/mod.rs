@@ -2,6 +2,7 @@
 //!
 //! Never: SQL of the program's own; that is one body for both engines. How a unit of work is committed is in [`transaction`].
 
+mod connections;
 pub(crate) mod lease;
 pub(crate) mod server;
 pub(crate) mod statement;
@@ -13,14 +14,14 @@ use std::time::Duration;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolOptions;
 use sqlx::{Connection, Error};
-use sqlx_postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgPool, Postgres};
+use sqlx_postgres::{PgConnectOptions, PgConnection, PgDatabaseError, Postgres};
 
-use crate::Tx;
 use crate::daemons::{DaemonIdentity, StandsBy};
 use crate::error::StoreError;
+use crate::postgres::connections::{Connections, IDLE_MAX};
 use crate::postgres::lease::Lease;
 use crate::postgres::server::{ServerTraits, refuse};
-use crate::unit::UnitOfWork;
+use crate::unit::Attempt;
 
 /// Connections that read.
 const READERS_MAX: u32 = 4;
@@ -39,8 +40,8 @@ const IN_USE: i64 = 0x686f_625f_7374;
 /// The database server, as one Hob uses it.
 #[derive(Clone)]
 pub(crate) struct Server {
-    readers: PgPool,
-    writers: PgPool,
+    readers: Connections,
+    writers: Connections,
     /// Of a daemon; whoever has none is there for a moment.
     pub(crate) lease: Option<Arc<Lease>>,
 }
@@ -57,19 +58,23 @@ impl Server {
             // It goes by the schema that it knows.
             return Err(StoreError::Older { found, known: known() });
         }
-        migrate(&mut first, &traits).await?;
+        migrate(&mut first, &traits, &MIGRATIONS).await?;
         Self::with(first, options, None).await
     }
 
-    /// The same for a daemon, once it leads. While another does, `stands_by` is told which, and may break off.
-    pub(crate) async fn lead(url: &str, who: &DaemonIdentity, stands_by: &StandsBy<'_>) -> Result<Self, StoreError> {
+    /// The same for a daemon that knows these `migrations`, once it leads. While another does, `stands_by` is told which, and may break off.
+    pub(crate) async fn lead(
+        url: &str,
+        who: &DaemonIdentity,
+        stands_by: &StandsBy<'_>,
+        migrations: &Migrator,
+    ) -> Result<Self, StoreError> {
         let options = server::options(url)?.application_name(&lease::application_name(&who.boot));
         let (mut first, traits) = begin(&options).await?;
         // Who leads is said in tables that are the same in every schema.
         match schema(&mut first).await? {
-            None => migrate(&mut first, &traits).await?,
-            Some(found) if found > known() => return Err(StoreError::Newer { found, known: known() }),
-            Some(_) => {}
+            None => migrate(&mut first, &traits, migrations).await?,
+            Some(found) => refuse_newer(found, newest(migrations))?,
         }
         first.close().await?;
         let lease = lease::join(&options, who).await?;
@@ -77,7 +82,7 @@ impl Server {
             lease.until_leads(stands_by).await?;
             // Whoever led before may have been a newer one.
             let (mut first, traits) = begin(&options).await?;
-            migrate(&mut first, &traits).await?;
+            migrate(&mut first, &traits, migrations).await?;
             Self::with(first, options, Some(Arc::clone(&lease))).await
         };
         let opened = opened.await;
@@ -99,29 +104,33 @@ impl Server {
         });
         let writers = writers.connect_lazy_with(options.clone());
         let reading = options.options([("default_transaction_read_only", "on")]);
-        let opened = Self { readers: pool(READERS_MAX).connect_lazy_with(reading), writers, lease };
+        let writers = Connections::of(writers);
         // Not before another has the lock.
-        drop(opened.writers.acquire().await?);
+        writers.put_back(writers.take().await?);
         first.close().await?;
-        Ok(opened)
+        Ok(Self { readers: Connections::of(pool(READERS_MAX).connect_lazy_with(reading)), writers, lease })
     }
 
     /// Runs it on a connection that reads. One that the server has closed meanwhile is found out by using it: then another is taken.
-    pub(crate) async fn read<T>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-        for _ in 0..READERS_MAX {
-            let mut tx = Tx::from(self.readers.acquire().await?);
-            match Box::pin(unit.clone().begin(&mut tx)).await {
-                Err(StoreError::Disconnected(_)) => tx.forget_connection(),
-                done => return done,
+    pub(crate) async fn read(&self, unit: &mut dyn Attempt) -> Result<(), StoreError> {
+        let mut tries = 0;
+        loop {
+            let mut tx = self.readers.take().await?;
+            match unit.attempt(&mut tx).await {
+                Ok(()) => {
+                    self.readers.put_back(tx);
+                    return Ok(());
+                }
+                Err(StoreError::Disconnected(_)) if tries < READERS_MAX => tx.forget_connection(),
+                Err(error) => return Err(error),
             }
+            tries += 1;
         }
-        let mut tx = Tx::from(self.readers.acquire().await?);
-        Box::pin(unit.begin(&mut tx)).await
     }
 
     /// How much room the database takes.
     pub(crate) async fn bytes(&self) -> Result<u64, StoreError> {
-        Ok(server::database_bytes(&mut *self.readers.acquire().await?).await?)
+        Ok(server::database_bytes(&mut *self.readers.another().await?).await?)
     }
 
     /// Waits for those at work, and closes all connections; whoever stands by may lead.
@@ -135,7 +144,11 @@ impl Server {
 }
 
 fn pool(most: u32) -> PoolOptions<Postgres> {
-    PoolOptions::new().max_connections(most).acquire_timeout(CONNECTION_WAIT).test_before_acquire(false)
+    PoolOptions::new()
+        .max_connections(most)
+        .acquire_timeout(CONNECTION_WAIT)
+        .idle_timeout(IDLE_MAX)
+        .test_before_acquire(false)
 }
 
 /// A first connection, to a server that will do.
@@ -166,21 +179,31 @@ pub(crate) async fn use_alone(connection: &mut PgConnection) -> Result<(), Store
 }
 
 /// Applies the migrations that this database has not seen, after making sure that it is not from a newer Hob.
-pub(crate) async fn migrate(connection: &mut PgConnection, traits: &ServerTraits) -> Result<(), StoreError> {
-    let known = known();
-    match schema(connection).await? {
-        Some(found) if found > known => Err(StoreError::Newer { found, known }),
-        Some(found) if found == known => Ok(()),
-        _ => {
-            traits.objection_to_tables()?;
-            MIGRATIONS.run(connection).await.map_err(StoreError::from_migrate)
-        }
+pub(crate) async fn migrate(
+    connection: &mut PgConnection,
+    traits: &ServerTraits,
+    migrations: &Migrator,
+) -> Result<(), StoreError> {
+    let found = schema(connection).await?.unwrap_or(0);
+    refuse_newer(found, newest(migrations))?;
+    if found == newest(migrations) {
+        return Ok(());
     }
+    traits.objection_to_tables()?;
+    migrations.run(connection).await.map_err(StoreError::from_migrate)
+}
+
+fn refuse_newer(found: i64, known: i64) -> Result<(), StoreError> {
+    if found > known { Err(StoreError::Newer { found, known }) } else { Ok(()) }
+}
+
+fn newest(migrations: &Migrator) -> i64 {
+    migrations.iter().map(|migration| migration.version).max().unwrap_or(0)
 }
 
 /// The newest migration that this Hob knows.
 pub(crate) fn known() -> i64 {
-    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
+    newest(&MIGRATIONS)
 }
 
 /// The schema of the database; none: nothing was ever stored in it.

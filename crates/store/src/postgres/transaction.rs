@@ -38,16 +38,15 @@ enum Outcome {
 }
 
 impl Server {
-    /// Does all of `jobs` in one transaction. `held` is the connection that the writer keeps.
+    /// Does all of `jobs` in one transaction.
     pub(crate) async fn transact(
         &self,
-        held: &mut Option<Tx>,
         jobs: &mut [Box<dyn QueuedUnit + '_>],
         within: Option<Duration>,
     ) -> Result<(), TransactionFailure> {
         let mut attempts = 1;
         loop {
-            let result = self.attempt(held, jobs, within).await;
+            let result = self.attempt(jobs, within).await;
             let Err(TransactionFailure::QueuedUnit(error) | TransactionFailure::Group(error)) = &result else {
                 return result;
             };
@@ -64,21 +63,17 @@ impl Server {
 
     async fn attempt(
         &self,
-        held: &mut Option<Tx>,
         jobs: &mut [Box<dyn QueuedUnit + '_>],
         within: Option<Duration>,
     ) -> Result<(), TransactionFailure> {
-        let mut tx = match held.take() {
-            Some(tx) => tx,
-            None => Tx::from(self.writers.acquire().await.map_err(|error| TransactionFailure::Group(error.into()))?),
-        };
+        let mut tx = self.writers.take().await.map_err(TransactionFailure::Group)?;
         let result = self.attempt_on(&mut tx, jobs, within).await;
         let is_whole = match &result {
             Ok(()) => true,
             Err(_) => roll_back(&mut tx).await,
         };
         if is_whole {
-            *held = Some(tx);
+            self.writers.put_back(tx);
         } else {
             tx.forget_connection();
         }
@@ -125,7 +120,7 @@ impl Server {
 
     /// None: it has not ended yet, as its connection's end is not noticed.
     async fn ask(&self, number: &str) -> Result<Option<Outcome>, StoreError> {
-        let mut connection = self.writers.acquire().await?;
+        let mut connection = self.writers.another().await?;
         let question = sqlx::query_scalar::<_, Option<String>>("SELECT pg_xact_status($1::xid8)").bind(number);
         let answer = question.fetch_one(&mut *connection).await;
         if answer.is_err() {

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt;
-use sqlx::{Connection, Executor};
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::{Connection, Executor, SqlStr};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::LocalSet;
 
@@ -18,6 +19,7 @@ use crate::cursors::{advance, of_account};
 use crate::daemons::{self, DaemonIdentity, LeadingDaemon};
 use crate::error::StoreError;
 use crate::place::StatePlace;
+use crate::postgres;
 use crate::{SchedulingMode, Store, Tx, chunks};
 use hob_core::domain::inbound::{ChannelKind, Cursor};
 use hob_core::domain::secret::Secret;
@@ -190,6 +192,58 @@ async fn n15_an_upgrade_of_the_database_is_left_to_those_daemons_that_know_it() 
         let left = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM daemons").fetch_one(&mut other).await.unwrap();
         assert_eq!(left, 0, "it stands in nobody's way");
         other.close().await.unwrap();
+    };
+    LocalSet::new().run_until(Box::pin(test)).await;
+}
+
+/// What a build knows that is one migration further: it adds what this one need not know.
+fn next_build() -> Migrator {
+    let expand = SqlStr::from_static("ALTER TABLE cursors ADD COLUMN moved_at BIGINT NOT NULL DEFAULT 0");
+    let expand = Migration::new(postgres::known() + 1, "expand".into(), MigrationType::Simple, expand, false);
+    Migrator::with_migrations(postgres::MIGRATIONS.iter().cloned().chain([expand]).collect())
+}
+
+#[tokio::test]
+async fn n15_two_builds_on_one_database_are_upgraded_one_after_the_other() {
+    let test = async {
+        let (cluster, next) = (Cluster::shared(), next_build());
+        let url = cluster.database().await;
+        let homes = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let old = lead_now(&url, &identity(homes[0].path(), "old")).await.unwrap();
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let stands_by = |leader: &LeadingDaemon| {
+            tell.send(leader.clone()).unwrap();
+            ControlFlow::Continue(())
+        };
+        let upgraded = identity(homes[1].path(), "upgraded");
+        let standing = Store::lead_url_knowing(&url, &upgraded, &stands_by, &next);
+        let handing_over = async {
+            told.recv().await.unwrap();
+            let mut other = connect(&url).await;
+            assert_eq!(
+                postgres::schema(&mut other).await.unwrap(),
+                Some(postgres::known()),
+                "it is the old one's still"
+            );
+            assert_eq!(old.write(count).await.unwrap(), 1);
+            other.close().await.unwrap();
+            old.close().await;
+        };
+        let (new, ()) = tokio::join!(standing, handing_over);
+        let new = new.unwrap();
+        let mut other = connect(&url).await;
+        assert_eq!(postgres::schema(&mut other).await.unwrap(), Some(postgres::known() + 1));
+        other.close().await.unwrap();
+        // What the old one's statements say is as true as before.
+        assert_eq!(new.write(count).await.unwrap(), 2);
+        let again = lead_now(&url, &identity(homes[0].path(), "old again")).await;
+        assert!(matches!(again, Err(StoreError::Newer { .. })), "{again:?}");
+        assert_eq!(new.read(daemons::list).await.unwrap().len(), 1, "who refuses stands in nobody's way");
+        // The last one is upgraded as well, and stands by as any other.
+        let last = identity(homes[2].path(), "last");
+        let refused = Store::lead_url_knowing(&url, &last, &|_leader| ControlFlow::Break(()), &next).await;
+        assert!(matches!(refused, Err(StoreError::Led(_))), "{refused:?}");
+        new.close().await;
     };
     LocalSet::new().run_until(Box::pin(test)).await;
 }
