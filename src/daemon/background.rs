@@ -233,6 +233,9 @@ async fn sweep_results(results: ResultStore, store: Store, clock: Arc<dyn Clock>
     loop {
         results.sweep(clock.now()).await;
         sweep_forgotten(&results, &store).await;
+        if let Err(error) = results.share_all().await {
+            tracing::warn!(%error, "not all results of tools are where other daemons find them; that is tried again");
+        }
         if sleep_unless_stopped(RESULTS_EVERY, &stop).await {
             return;
         }

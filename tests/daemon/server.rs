@@ -76,6 +76,9 @@ async fn n15_a_state_moves_from_a_file_to_postgresql_and_back() {
     hob.start().await;
     hob.ask(ADA, "One", Reply::text("1")).await;
     hob.recorded(1).await;
+    // A long result of a tool lies beside the file.
+    std::fs::create_dir_all(hob.path("data/results/1")).unwrap();
+    std::fs::write(hob.path("data/results/1/1.0.txt"), "All of it.").unwrap();
     let url = cluster.database().url().to_owned();
     let error = refuses(&hob, &["state", "copy", "--to", &url]).await;
     assert!(error.contains("another Hob (pid "), "{error}");
@@ -91,6 +94,8 @@ async fn n15_a_state_moves_from_a_file_to_postgresql_and_back() {
     let asked = hob.model.requests().last().unwrap().body["messages"].to_string();
     assert!(asked.contains("One") && asked.contains("Two"), "{asked}");
     hob.recorded(1).await;
+    let result = "SELECT count(*) FROM chunks WHERE name = 'result:1/1.0'";
+    hob.until(|_hob| cluster.sql(&url, result) == "1").await;
     assert!(hob.stop().await.success());
     // And back: a backup first, as before any move.
     let folder = hob.path("backups").display().to_string();

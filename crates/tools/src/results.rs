@@ -121,6 +121,21 @@ impl ResultStore {
         Ok(total)
     }
 
+    /// Has others find what was kept here while they could not, as before the state moved to a server.
+    ///
+    /// # Errors
+    /// When something cannot be read or kept: it is tried again by the next call.
+    pub async fn share_all(&self) -> io::Result<()> {
+        let Some(store) = self.shared.as_ref().filter(|store| !store.is_file()) else { return Ok(()) };
+        let dir = self.dir.clone();
+        let here = tokio::task::spawn_blocking(move || list_results(&dir)).await.map_err(io::Error::other).flatten()?;
+        let known = store.read(async |tx| chunks::names(tx, SHARED).await).await.map_err(io::Error::other)?;
+        for id in here.iter().filter(|id| known.binary_search(&shared_name(id)).is_err()) {
+            self.share(id, tokio::fs::read_to_string(self.path(id)).await).await?;
+        }
+        Ok(())
+    }
+
     /// Deletes the results of runs that ended long before `now`; no conversation shows them any more.
     pub async fn sweep(&self, now: Timestamp) {
         let dir = self.dir.clone();
@@ -183,6 +198,17 @@ async fn drop_shared(store: &Store, before: i64) -> Result<(), StoreError> {
 
 fn shared_name(id: &ResultId) -> String {
     format!("{SHARED}{id}")
+}
+
+fn list_results(dir: &Path) -> io::Result<Vec<ResultId>> {
+    let mut results = Vec::new();
+    for run in list(dir)? {
+        for entry in fs::read_dir(dir.join(run.to_string()))? {
+            let name = entry?.file_name().into_string().unwrap_or_default();
+            results.extend(name.strip_suffix(".txt").and_then(|call| ResultId::parse(&format!("{run}/{call}"))));
+        }
+    }
+    Ok(results)
 }
 
 /// The runs that have a directory.
