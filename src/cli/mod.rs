@@ -10,6 +10,7 @@ pub mod chat;
 pub mod config;
 mod configured_models;
 pub mod doctor;
+pub mod drain;
 pub mod eval;
 pub mod exit;
 pub mod health;
@@ -91,7 +92,7 @@ use hob_core::domain::condition::{Conditions, SystemPart};
 use hob_core::domain::redactor::Redactor;
 use hob_core::render::clean::clean;
 use hob_store::bystander_reader::Reader;
-use hob_store::daemons;
+use hob_store::daemons::{self, RunningDaemon};
 use hob_store::place::StatePlace;
 
 /// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
@@ -158,6 +159,8 @@ pub enum Command {
     Status(StatusArguments),
     /// Ask the running Hob whether it is ready; exit code 0: ready, 1: not ready, 2: not running
     Health(HealthArguments),
+    /// Have the running Hob finish what it can, hand over, and end; returns when it has
+    Drain,
     /// Print a link that opens Hob's page, or make keys for programs
     Web(WebArguments),
     /// Undo the last change to the workspace, within a day; run it again to undo the one before
@@ -251,16 +254,26 @@ fn state_place(state: &StateConfig, environment: &Environment) -> Result<StatePl
 
 /// Which daemon leads, where the one of this data directory stands by; none: it does not, or that cannot be seen.
 fn standby_of(data_dir: &std::path::Path, state: &StatePlace) -> Option<String> {
-    let StatePlace::Server(_) = state else { return None };
-    let looking = async { Reader::open(state).await?.read(daemons::list).await };
-    let all = runtime().ok()?.block_on(looking).ok()?;
+    let all = daemons_of(state);
     let here = daemons::name(data_dir);
     all.iter().find(|daemon| !daemon.leads && daemon.name == here)?;
-    Some(
-        all.into_iter()
-            .find(|daemon| daemon.leads)
-            .map_or_else(|| "nobody, for a moment,".to_owned(), |leader| leader.name),
-    )
+    Some(leading(all).unwrap_or_else(|| "nobody, for a moment,".to_owned()))
+}
+
+/// Which daemon leads; none: nobody, or that cannot be seen, or it is a file, which has one daemon.
+fn leader_of(state: &StatePlace) -> Option<String> {
+    leading(daemons_of(state))
+}
+
+fn leading(all: Vec<RunningDaemon>) -> Option<String> {
+    all.into_iter().find(|daemon| daemon.leads).map(|leader| leader.name)
+}
+
+/// The daemons of a server's state.
+fn daemons_of(state: &StatePlace) -> Vec<RunningDaemon> {
+    let StatePlace::Server(_) = state else { return Vec::new() };
+    let looking = async { Reader::open(state).await?.read(daemons::list).await };
+    runtime().ok().and_then(|runtime| runtime.block_on(looking).ok()).unwrap_or_default()
 }
 
 /// Where the data is and where the state, of a config that may have problems.
@@ -311,6 +324,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Doctor(what) => doctor::run(&what, named),
         Command::Status(what) => status::run(&what, named),
         Command::Health(what) => health::run(&what, named),
+        Command::Drain => drain::run(named),
         Command::Web(what) => web::run(what, named),
         Command::Undo => undo::run(named),
         Command::Service(what) => service::run(what, named),

@@ -59,7 +59,9 @@ async fn n15_a_conversation_goes_on_at_another_daemon_after_a_kill_and_after_a_s
     let data = |home: &TempDir| home.path().join("data").display().to_string();
     assert!(status.contains(&format!("{} (0.1.0) leads", data(&other.home))), "{status}");
     assert!(status.contains(&format!("{} (0.1.0) stands by", data(&hob.home))), "{status}");
-    other.process.signal(Signal::TERM);
+    let drained = hob_command(other.home.path(), &["drain"]).output().await.unwrap();
+    let drained = String::from_utf8(drained.stdout).unwrap();
+    assert!(drained.ends_with(&format!("{} leads\n", data(&hob.home))), "{drained}");
     assert!(other.process.ended().await.success());
     hob.process = Some(back);
     assert_eq!(hob.ask(ADA, "Three", Reply::text("Tre.")).await, "Tre.");
@@ -125,6 +127,28 @@ async fn n15_a_schedule_that_is_due_while_the_leading_daemon_dies_is_done_once()
     hob.crash().await;
     assert_eq!(hob.told(ADA, 2).await[1], "The plants are thirsty.");
     assert_eq!(database.ask("SELECT count(*), count(DISTINCT run_id) FROM occurrences"), "1|1");
+}
+
+/// Beside a file there is nobody to hand over to: it ends all the same, and what it had begun is kept.
+#[tokio::test]
+async fn n15_drain_has_a_hob_end_and_says_when_it_has() {
+    let mut hob = TestHob::running("[daemon]\ndrain_secs = 1").await;
+    let (cut_off, answer) = (Gate::default(), "It was cut off.");
+    hob.model.reply(gated(&cut_off, "Never."));
+    hob.say(ADA, "Go");
+    hob.asked(1).await;
+    let drain = async || {
+        let drained = hob_command(hob.home.path(), &["drain"]).output().await.unwrap();
+        (drained.status.success(), String::from_utf8(drained.stdout).unwrap())
+    };
+    let (is_done, told) = drain().await;
+    assert!(is_done && told.ends_with("has ended; what it had begun goes on at the next start\n"), "{told}");
+    assert!(hob.process.take().unwrap().ended().await.success());
+    let (is_done, told) = drain().await;
+    assert!(is_done && told.starts_with("no Hob runs on "), "{told}");
+    hob.model.reply(Reply::text(answer));
+    hob.start().await;
+    assert_eq!(hob.told(ADA, 1).await, [answer]);
 }
 
 /// The server is away for a moment, for all of them: nobody takes over from anybody.
