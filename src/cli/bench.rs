@@ -18,6 +18,7 @@ use hob_memory::bench::{Answer, recall};
 use hob_memory::embedding::Embedder;
 use hob_memory::upkeep::source::FetchPermission;
 use hob_memory::upkeep::{EmbedderOpener, PrepareStep};
+use hob_store::{SchedulingMode, Store};
 
 /// What `hob bench` measures.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -49,7 +50,11 @@ pub(super) fn run(command: BenchCommand, named: Option<&Path>) -> anyhow::Result
         let done = |at: (usize, usize), sample: &str, took: Duration| {
             progress.step(at.0, at.1, &format!("{sample}: {:.1} s", took.as_secs_f64()));
         };
-        anyhow::Ok(recall(&text, folder.path(), embedder, &done).await?)
+        let open = async |number| {
+            let file = folder.path().join(format!("{number}.db"));
+            Store::open(&file, SchedulingMode::Threaded).await
+        };
+        anyhow::Ok(recall(&text, open, embedder, &done).await?)
     })?;
     for answer in &answers {
         show_data(&(serde_json::to_string(&answer.ranking)? + "\n"))?;

@@ -5,7 +5,6 @@
 //! Start at [`recall`].
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,10 +27,12 @@ use crate::vectors::bytes::{StoredVector, encode};
 use crate::vectors::index::Index;
 use hob_core::domain::ids::{MemoryId, UserId};
 use hob_core::domain::memory::Scope;
+use hob_store::Store;
 use hob_store::error::StoreError;
 use hob_store::vectors::NewVector;
-use hob_store::{SchedulingMode, Store};
 
+#[cfg(test)]
+mod engines;
 #[cfg(test)]
 mod household;
 #[cfg(test)]
@@ -115,13 +116,13 @@ pub type ProgressFn<'a> = dyn Fn((usize, usize), &str, Duration) + Sync + 'a;
 
 /// Answers all questions that have evidence, in the data's order.
 ///
-/// Each conversation gets a database of its own in `folder`; `done` is told of it.
+/// `open` gives each conversation a database of its own; `done` is told of it.
 ///
 /// # Errors
 /// When the data cannot be read, or the embedding or the database fails.
 pub async fn recall(
     data: &str,
-    folder: &Path,
+    open: impl AsyncFn(usize) -> Result<Store, StoreError>,
     embedder: Option<Arc<dyn Embedder>>,
     done: &ProgressFn<'_>,
 ) -> Result<Vec<Answer>, BenchError> {
@@ -130,8 +131,8 @@ pub async fn recall(
     let count = samples.len();
     for (number, sample) in samples.into_iter().enumerate() {
         let started = Instant::now();
-        let file = folder.join(format!("{number}.db"));
-        let conversation = Conversation::write(&sample.conversation, &file, embedder.as_ref()).await?;
+        let store = open(number).await?;
+        let conversation = Conversation::write(&sample.conversation, store, embedder.as_ref()).await?;
         for (question_index, asked) in sample.qa.into_iter().enumerate() {
             if !asked.evidence.is_empty() {
                 let (ranked, embedding, recall) = conversation.best(asked.question).await?;
@@ -157,12 +158,11 @@ struct Conversation {
 impl Conversation {
     async fn write(
         said: &BTreeMap<String, Value>,
-        file: &Path,
+        store: Store,
         embedder: Option<&Arc<dyn Embedder>>,
     ) -> Result<Self, BenchError> {
         let sessions = sessions(said)?;
         let last = sessions.last().map_or(Date::ZERO, |(day, _)| *day);
-        let store = Store::open(file, SchedulingMode::Threaded).await?;
         let names = store.write(async move |tx| write_conversation(tx, &sessions).await).await?.into_iter().collect();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         if let Some(embedder) = embedder {

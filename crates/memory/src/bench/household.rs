@@ -16,10 +16,10 @@ use crate::recall::fuse::{Candidate, FitGrade};
 use crate::recall::meaning::EmbeddedQuestion;
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_model::tokens;
-use hob_store::Store;
 use hob_store::recall::SpeakerTurn;
+use hob_store::{SchedulingMode, Store};
 
-const DATA: &str = include_str!("../../../../tests/recall/household.json");
+pub(super) const DATA: &str = include_str!("../../../../tests/recall/household.json");
 
 #[derive(Deserialize)]
 struct Household {
@@ -57,7 +57,8 @@ impl Harness {
         let household = serde_json::from_str::<Vec<Household>>(DATA).unwrap().remove(0);
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("house.db");
-        let conversation = Conversation::write(&household.conversation, &file, embedder.as_ref()).await.unwrap();
+        let store = Store::open(&file, SchedulingMode::Threaded).await.unwrap();
+        let conversation = Conversation::write(&household.conversation, store, embedder.as_ref()).await.unwrap();
         let mut database = Store::raw(&file).await.unwrap();
         // Whoever speaks is known, so that what they said that matters is theirs.
         for people in [

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{BenchError, Ranking, recall};
 use crate::embedding::Embedder;
 use crate::embedding::local::LocalEmbedder;
+use hob_store::{SchedulingMode, Store};
 
 const DATA: &str = r#"[{
     "sample_id": "house",
@@ -32,7 +33,8 @@ const DATA: &str = r#"[{
 
 async fn ask(data: &str, embedder: Option<Arc<dyn Embedder>>) -> Result<Vec<Ranking>, BenchError> {
     let home = tempfile::tempdir().unwrap();
-    let answers = recall(data, home.path(), embedder, &|_, _, _| {}).await?;
+    let open = async |_number| Store::open(&home.path().join("house.db"), SchedulingMode::Threaded).await;
+    let answers = recall(data, open, embedder, &|_, _, _| {}).await?;
     Ok(answers.into_iter().map(|answer| answer.ranking).collect())
 }
 
