@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 mod allocations;
+mod on_postgres;
 
 use std::collections::BTreeMap;
 use std::path::Path;

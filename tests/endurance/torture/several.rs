@@ -8,16 +8,19 @@ use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rustix::process::Signal;
 use tempfile::TempDir;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::town::Harness;
-use super::{audit, back, number};
+use super::{audit, number};
 use hob_testkit::postgres::{Cluster, Database};
-use hob_testkit::process::{HobProcess, hob_command};
+use hob_testkit::postgres_wire::Wire;
+use hob_testkit::process::{HobProcess, hob_command, within};
 use hob_tools::process_reaper::ProcessReaper;
 
 /// How often the server falls over in all.
 const OUTAGES: u64 = 10;
+/// Between two looks whether one has ended by itself.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// The daemons, each with a home of its own and the config of the town.
 struct Fleet<'d> {
@@ -28,9 +31,10 @@ struct Fleet<'d> {
 }
 
 impl<'d> Fleet<'d> {
-    fn start(town: &Harness, database: &'d Database<'d>, count: u64) -> Self {
+    fn start(town: &Harness, database: &'d Database<'d>, wire: &Wire, count: u64) -> Self {
         let config = town.home.path().join("config.toml");
-        let stated = format!("{}\n[state]\nurl = '{}'\n", std::fs::read_to_string(&config).unwrap(), database.url());
+        let stated =
+            format!("{}\n[state]\nurl = '{}'\n", std::fs::read_to_string(&config).unwrap(), database.url_through(wire));
         std::fs::write(&config, stated).unwrap();
         let others: Vec<TempDir> = (1..count).map(|_| tempfile::tempdir().unwrap()).collect();
         for other in &others {
@@ -49,7 +53,9 @@ impl<'d> Fleet<'d> {
 
     /// With all that it has started, as systemd and a power cut do it.
     async fn kill(&mut self, which: usize) {
-        self.running[which].kill().await;
+        if !self.running[which].has_ended() {
+            self.running[which].kill().await;
+        }
         ProcessReaper::of(&self.homes[which].join("data")).kill().await;
     }
 
@@ -57,11 +63,29 @@ impl<'d> Fleet<'d> {
         self.running[which] = run(&self.homes[which]);
     }
 
+    /// Waits until one leads. Who could not reach the server at its start has ended, and is started again, as systemd does it.
+    async fn back(&mut self, town: &Harness, away: Option<usize>) {
+        let polled = async {
+            while timeout(LOOK_EVERY, town.polled()).await.is_err() {
+                self.restart_ended(away);
+            }
+        };
+        within("poll of one that leads", polled).await;
+    }
+
+    fn restart_ended(&mut self, away: Option<usize>) {
+        for which in 0..self.running.len() {
+            if away != Some(which) && self.running[which].has_ended() {
+                self.restart(which);
+            }
+        }
+    }
+
     /// Stops one past its lease and wakes it when another leads: it ends by itself, having done nothing more.
     async fn stop_and_wake(&mut self, which: usize, town: &Harness) {
         self.running[which].signal(Signal::STOP);
         town.forget_polls();
-        back(town).await;
+        self.back(town, Some(which)).await;
         self.running[which].signal(Signal::CONT);
         assert_eq!(self.running[which].ended().await.code(), Some(1), "{}", self.running[which].log());
         assert!(self.running[which].log().contains("daemon.fenced"));
@@ -81,13 +105,23 @@ async fn n15_everything_is_answered_whichever_of_several_daemons_is_killed() {
     let (cluster, started) = (Cluster::own("torture"), Instant::now());
     let database = cluster.database();
     let mut town = Harness::found(seed).await;
-    let mut fleet = Fleet::start(&town, &database, daemons);
+    let wire = database.wire();
+    let mut fleet = Fleet::start(&town, &database, &wire, daemons);
     let mut rng = SmallRng::seed_from_u64(seed);
-    back(&town).await;
-    let (mut killed, mut outages, mut slowest) = (0, 0, Duration::ZERO);
+    fleet.back(&town, None).await;
+    let (mut killed, mut outages, mut cuts, mut slowest) = (0, 0, 0, Duration::ZERO);
     while killed < kills && Instant::now() < end {
         // A hand-over takes longer than a start: who never lives to answer proves nothing.
-        tokio::time::sleep(Duration::from_millis(rng.random_range(20..6_000))).await;
+        for _ in 0..2 {
+            tokio::time::sleep(Duration::from_millis(rng.random_range(10..3_000))).await;
+            // All connections break wherever they are, or one where a commit is not answered.
+            if rng.random_bool(0.5) {
+                wire.cut()
+            } else {
+                wire.cut_at_commit()
+            }
+            cuts += 1;
+        }
         if outages < OUTAGES && killed >= kills * outages / OUTAGES {
             cluster.cut_off();
             outages += 1;
@@ -108,7 +142,7 @@ async fn n15_everything_is_answered_whichever_of_several_daemons_is_killed() {
         if !stays_away {
             fleet.restart(which);
         }
-        back(&town).await;
+        fleet.back(&town, stays_away.then_some(which)).await;
         if leads {
             slowest = slowest.max(since.elapsed());
         }
@@ -116,6 +150,7 @@ async fn n15_everything_is_answered_whichever_of_several_daemons_is_killed() {
             fleet.restart(which);
         }
     }
+    fleet.restart_ended(None);
     let talks = town.hush().await;
     for daemon in &mut fleet.running {
         daemon.signal(Signal::TERM);
@@ -123,7 +158,7 @@ async fn n15_everything_is_answered_whichever_of_several_daemons_is_killed() {
     }
     let found = audit::audit(&town, &talks);
     println!(
-        "torture: {daemons} daemons, {killed} kills, {outages} outages, {} messages, {} answers, {} repeats, {} questions, \
+        "torture: {daemons} daemons, {killed} kills, {outages} outages, {cuts} cuts, {} messages, {} answers, {} repeats, {} questions, \
          {:.1} seconds (seed {seed}, longest hand-over {} ms)",
         found.messages,
         found.answers,

@@ -30,6 +30,7 @@ pub mod intake;
 pub mod mail_servers;
 pub mod outgoing;
 pub mod postgres;
+pub mod postgres_wire;
 pub mod process;
 pub mod scripted;
 pub mod served;

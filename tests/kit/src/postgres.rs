@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::fs::FlockOperation;
 
+use crate::postgres_wire::Wire;
+
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/test-postgres");
 
 /// A running server. It goes on as long as one of these is there.
@@ -79,6 +81,16 @@ impl Database<'_> {
     /// Where a Hob finds it.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where a Hob finds it through this wire.
+    pub fn url_through(&self, wire: &Wire) -> String {
+        self.url.replace(&self.cluster.folder.display().to_string(), &wire.folder().display().to_string())
+    }
+
+    /// A wire to its server.
+    pub fn wire(&self) -> Wire {
+        Wire::to(&self.cluster.folder)
     }
 
     /// What a query gives: a line for each row.

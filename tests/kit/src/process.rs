@@ -125,6 +125,11 @@ impl HobProcess {
         status
     }
 
+    /// Whether it has ended by now.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// `kill -9`; returns when it is gone.
     pub async fn kill(&mut self) {
         self.child.start_kill().unwrap();

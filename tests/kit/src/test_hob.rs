@@ -5,7 +5,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use hob_config::environment::Environment;
+use hob_core::domain::secret::Secret;
 use hob_store::Store;
+use hob_store::copy::server_to_file;
+use hob_store::place::StatePlace;
 use rustix::process::Signal;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, SqlSafeStr};
@@ -29,7 +32,7 @@ pub const STRANGER: i64 = 99;
 /// A group.
 pub const HALL: i64 = -100_123;
 
-/// Set, each household has its state on PostgreSQL. What a test then looks for in hob.db is not there.
+/// Set, each household has its state on PostgreSQL.
 const ON_POSTGRES: &str = "HOB_TEST_POSTGRES";
 /// The file in a home that says where its state is.
 const STATE: &str = "state-url";
@@ -115,7 +118,7 @@ impl TestHob {
     pub fn configure(&self, settings: &str) {
         let settings = settings.replace("$HOME", &self.home.path().display().to_string());
         let mut config = usual(&self.telegram.api_url(), &self.model.base_url());
-        if let Ok(url) = std::fs::read_to_string(self.path(STATE)) {
+        if let Some(url) = self.state_url() {
             merge(&mut config, format!("[state]\nurl = '{url}'").parse().unwrap());
         }
         merge(&mut config, settings.parse().unwrap());
@@ -287,12 +290,17 @@ impl TestHob {
         self.uppers().iter().any(|upper| upper.join(name).exists())
     }
 
-    /// What a query finds in its database.
+    /// What a query finds in its database; one on a server is looked at in a copy of this moment.
     pub async fn rows<T>(&self, query: impl SqlSafeStr) -> Vec<T>
     where
         T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
     {
-        let mut database = Store::raw(&self.path("data/hob.db")).await.unwrap();
+        let (mut path, copies) = (self.path("data/hob.db"), tempfile::tempdir().unwrap());
+        if let Some(url) = self.state_url() {
+            path = copies.path().join("hob.db");
+            server_to_file(&StatePlace::Server(Secret::new(url)), &path).await.unwrap();
+        }
+        let mut database = Store::raw(&path).await.unwrap();
         let rows = sqlx::query_as(query).fetch_all(&mut database).await.unwrap();
         database.close().await.unwrap();
         rows
@@ -324,9 +332,19 @@ impl TestHob {
 
     /// Changes its database, as another process could.
     pub async fn execute(&self, sql: impl SqlSafeStr) {
+        let sql = sql.into_sql_str();
+        if let Some(url) = self.state_url() {
+            Cluster::shared().sql(&url, sql.as_str());
+            return;
+        }
         let mut database = Store::raw(&self.path("data/hob.db")).await.unwrap();
         sqlx::raw_sql(sql).execute(&mut database).await.unwrap();
         database.close().await.unwrap();
+    }
+
+    /// Where its state is, if that is a server.
+    fn state_url(&self) -> Option<String> {
+        std::fs::read_to_string(self.path(STATE)).ok()
     }
 
     /// Waits until it holds.
