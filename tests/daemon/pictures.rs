@@ -1,7 +1,6 @@
 //! Pictures that people send, and models that see them or do not.
 
 use serde_json::json;
-use sqlx::Connection;
 
 use hob_testkit::fake_model::{FakeModel, Gate, Reply, Script};
 use hob_testkit::fake_telegram::world::Post;
@@ -30,13 +29,6 @@ async fn shown(hob: &TestHob, bytes: &[u8], caption: &str) -> String {
     hob.told(ADA, before + 1).await.pop().unwrap()
 }
 
-/// What a query of the database gives.
-async fn found(hob: &TestHob, query: &'static str) -> Vec<String> {
-    let url = format!("sqlite://{}?mode=ro", hob.path("data/hob.db").display());
-    let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
-    sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap()
-}
-
 #[tokio::test]
 async fn c6_a_photo_is_seen_and_only_its_reference_is_recorded() {
     let hob = TestHob::running("").await;
@@ -47,9 +39,9 @@ async fn c6_a_photo_is_seen_and_only_its_reference_is_recorded() {
     assert!(asked[0].last_user().ends_with(words), "{}", asked[0].last_user());
     hob.ask(ADA, "And its colour?", Reply::text("Blue.")).await;
     assert_eq!(hob.model.requests()[1].pictures(), [URL], "it is in the history");
-    let kept = found(&hob, "SELECT body FROM messages UNION ALL SELECT body FROM run_events").await.join("\n");
+    let kept = hob.values::<String>("SELECT body FROM messages UNION ALL SELECT body FROM run_events").await.join("\n");
     assert!(kept.contains("\"is\":\"picture\"") && !kept.contains("iVBOR"), "{kept}");
-    let begun = found(&hob, "SELECT body FROM run_events WHERE kind = 'run.begun' ORDER BY run_id").await;
+    let begun = hob.values::<String>("SELECT body FROM run_events WHERE kind = 'run.begun' ORDER BY run_id").await;
     for begun in &begun {
         assert!(begun.contains(r#"{"o":"file","w":"photo.jpg"}"#), "who reads it has listened to a file: {begun}");
     }
@@ -93,7 +85,7 @@ async fn c6_who_does_not_see_is_told_that_there_is_a_picture() {
     assert_eq!(asked[0].pictures(), Vec::<&str>::new());
     let words = "\n\n[picture \"photo.jpg\": this model cannot see it]";
     assert!(asked[0].last_user().ends_with(words), "{}", asked[0].last_user());
-    let begun = found(&hob, "SELECT body FROM run_events WHERE kind = 'run.begun'").await;
+    let begun = hob.values::<String>("SELECT body FROM run_events WHERE kind = 'run.begun'").await;
     assert!(!begun[0].contains("photo.jpg"), "nobody has read it: {}", begun[0]);
     hob.nothing_refused();
 }
@@ -131,8 +123,8 @@ async fn c6_a_photo_that_a_provider_does_not_take_ends_no_conversation() {
     assert!(asked[1].last_user().ends_with("[picture \"photo.jpg\": the model's provider did not take it]"));
     // What was sent is what is on record, each time.
     let digests = "SELECT DISTINCT json_extract(body, '$.body.digest') FROM run_events WHERE kind = 'model.asked'";
-    assert_eq!(found(&hob, digests).await.len(), 2);
-    assert_eq!(found(&hob, "SELECT state FROM model_calls ORDER BY asked_seq").await, ["failed", "answered"]);
+    assert_eq!(hob.values::<String>(digests).await.len(), 2);
+    assert_eq!(hob.values::<String>("SELECT state FROM model_calls ORDER BY asked_seq").await, ["failed", "answered"]);
 }
 
 #[tokio::test]

@@ -6,7 +6,6 @@ use std::process::Stdio;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use serde_json::json;
-use sqlx::Connection;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
@@ -49,12 +48,6 @@ fn voices(hob: &TestHob) -> Vec<Sent> {
     hob.telegram.look(|world| world.chat(ADA).by_bot().filter_map(|message| message.file.clone()).collect())
 }
 
-async fn found(hob: &TestHob, query: &'static str) -> Vec<String> {
-    let url = format!("sqlite://{}?mode=ro", hob.path("data/hob.db").display());
-    let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
-    sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap()
-}
-
 const BILL: &str = "SELECT state || ' ' || coalesce(cost, 'unknown') || ' ' || input_tokens FROM recordings
                     WHERE external_id LIKE 'speech:%' ORDER BY id";
 
@@ -72,9 +65,9 @@ async fn f10_where_a_voice_came_in_a_voice_goes_out_beside_the_words() {
     assert_eq!((out[0].kind.as_str(), out[0].bytes.as_slice()), ("audio/ogg", OPUS));
     let asked = json!({ "input": "No, see the map.", "model": "tts-1", "voice": "nova", "response_format": "opus" });
     assert_eq!(mouth.said(), [asked]);
-    assert_eq!(found(&hob, BILL).await, ["answered 240000 6"]);
+    assert_eq!(hob.values::<String>(BILL).await, ["answered 240000 6"]);
     let spent = "SELECT user_id || ' ' || model || ' ' || calls || ' ' || cost FROM spend WHERE model LIKE 'speech/%'";
-    assert_eq!(found(&hob, spent).await, ["1 speech/tts-1 1 240000"]);
+    assert_eq!(hob.values::<String>(spent).await, ["1 speech/tts-1 1 240000"]);
     // What is written is answered in writing.
     hob.ask(ADA, "Thanks", Reply::text("You are welcome.")).await;
     hob.ask(ADA, "/status", Reply::text("unused")).await;
@@ -100,7 +93,7 @@ async fn f10_a_conversation_chooses_whether_a_voice_goes_out() {
     hob.say(ADA, "Hi");
     hob.told(ADA, 4).await;
     assert_eq!(said(&hob)[2..], ["Hello.", "<voice answer.ogg>"]);
-    assert_eq!(found(&hob, BILL).await, ["answered unknown 2"]);
+    assert_eq!(hob.values::<String>(BILL).await, ["answered unknown 2"]);
     hob.say(ADA, "/voice off");
     hob.told(ADA, 5).await;
     hob.model.reply(Reply::text("In writing."));
@@ -110,7 +103,7 @@ async fn f10_a_conversation_chooses_whether_a_voice_goes_out() {
     hob.say(ADA, "/voice auto");
     hob.told(ADA, 7).await;
     assert_eq!(mouth.asked(), 1);
-    assert_eq!(found(&hob, "SELECT CAST(count(*) AS TEXT) FROM speeches").await, ["0"]);
+    assert_eq!(hob.values::<String>("SELECT CAST(count(*) AS TEXT) FROM speeches").await, ["0"]);
     hob.nothing_refused();
 }
 
@@ -126,7 +119,7 @@ async fn f10_without_a_voice_none_goes_out_and_the_command_says_so() {
     hob.model.reply(Reply::text("I cannot hear."));
     speak(&hob);
     assert_eq!(hob.told(ADA, 2).await[1], "I cannot hear.");
-    assert_eq!(found(&hob, "SELECT CAST(count(*) AS TEXT) FROM speeches").await, ["0"]);
+    assert_eq!(hob.values::<String>("SELECT CAST(count(*) AS TEXT) FROM speeches").await, ["0"]);
     hob.nothing_refused();
 }
 
@@ -151,7 +144,7 @@ async fn f10_a_voice_that_fails_costs_the_words_nothing_and_is_told_once() {
     hob.told(ADA, 6).await;
     let why = "I could not speak that: what came is no Opus in Ogg but audio/mpeg: ask it for another `model`, or another server.";
     assert_eq!(said(&hob)[4..], ["Third.", why]);
-    let bill = found(&hob, BILL).await;
+    let bill = hob.values::<String>(BILL).await;
     assert_eq!(bill, ["failed unknown 0", "failed unknown 0", "failed unknown 0", "answered unknown 2", "lost 0 2"]);
     hob.nothing_refused();
 }
@@ -173,7 +166,7 @@ async fn f10_a_kill_sends_no_voice_twice_and_loses_no_words() {
     hob.told(ADA, 2).await;
     assert_eq!(said(&hob), ["Hello.", "<voice answer.ogg>"]);
     // Nobody knows what the first cost: what was set aside for it stands in.
-    assert_eq!(found(&hob, BILL).await, ["lost 90000 2", "answered 90000 2"]);
+    assert_eq!(hob.values::<String>(BILL).await, ["lost 90000 2", "answered 90000 2"]);
     hob.recorded(1).await;
     mouth.hangs().hangs();
     hob.model.reply(Reply::text("Bye."));
@@ -227,10 +220,10 @@ async fn n8_what_is_forgotten_has_no_voice_left() {
     hob.told(ADA, 2).await;
     hob.recorded(2).await;
     let kept = "SELECT name FROM files ORDER BY id";
-    assert_eq!(found(&hob, kept).await, ["voice message.ogg", "answer.ogg"]);
+    assert_eq!(hob.values::<String>(kept).await, ["voice message.ogg", "answer.ogg"]);
     hob.say(ADA, "/forget m1");
     assert_eq!(hob.told(ADA, 3).await[2], "Forgotten for good: m1.");
-    while !found(&hob, kept).await.is_empty() {
+    while !hob.values::<String>(kept).await.is_empty() {
         tokio::task::yield_now().await;
     }
 }
@@ -267,7 +260,7 @@ async fn f10_the_voice_of_a_real_program_goes_out_and_is_understood() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/daemon/foreign/hear.py");
     let heard = printed(&python, &[&script, &wave]).await;
     assert!(heard.contains("weather tomorrow"), "{heard}");
-    assert_eq!(found(&hob, BILL).await, ["answered 0 0"]);
+    assert_eq!(hob.values::<String>(BILL).await, ["answered 0 0"]);
     hob.nothing_refused();
 }
 

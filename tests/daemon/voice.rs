@@ -1,7 +1,6 @@
 //! Voice messages, and other recordings.
 
 use serde_json::json;
-use sqlx::Connection;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::world::Post;
@@ -35,12 +34,6 @@ fn heard(hob: &TestHob) -> String {
     hob.model.requests()[0].last_user().to_owned()
 }
 
-async fn found(hob: &TestHob, query: &'static str) -> Vec<String> {
-    let url = format!("sqlite://{}?mode=ro", hob.path("data/hob.db").display());
-    let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
-    sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap()
-}
-
 const FILE: &str = "[File \"voice message.ogg\", audio/opus, 36 bytes: id 1, for read_file and send_file]";
 
 #[tokio::test]
@@ -57,8 +50,8 @@ async fn c6_a_voice_message_is_its_senders_words() {
     assert_eq!((given.len(), given[0].name.as_str(), given[0].bytes.as_slice()), (1, "recording.ogg", OGG));
     assert_eq!((given[0].fields["model"].as_str(), given[0].fields["language"].as_str()), ("whisper-1", "en"));
     let spent = "SELECT user_id || ' ' || model || ' ' || calls || ' ' || cost FROM spend WHERE model LIKE 'tran%'";
-    assert_eq!(found(&hob, spent).await, ["1 transcription/whisper-1 1 1100000"]);
-    let begun = found(&hob, "SELECT body FROM run_events WHERE kind = 'run.begun'").await;
+    assert_eq!(hob.values::<String>(spent).await, ["1 transcription/whisper-1 1 1100000"]);
+    let begun = hob.values::<String>("SELECT body FROM run_events WHERE kind = 'run.begun'").await;
     assert!(!begun[0].contains("\"taint\""), "they are her own words: {}", begun[0]);
     assert_eq!(fake.refused(), Vec::<String>::new());
     hob.nothing_refused();
@@ -141,9 +134,9 @@ async fn n10_each_request_for_a_recording_is_set_aside_and_billed_by_what_was_se
     let second = hob.model.requests()[1].last_user().to_owned();
     assert!(second.contains("not transcribed: nobody is heard in it"), "{second}");
     let rows = "SELECT state || ' ' || (reserved > 0) || ' ' || coalesce(cost, 0) FROM recordings ORDER BY id";
-    assert_eq!(found(&hob, rows).await, ["failed 1 0", "answered 1 300000", "answered 1 500000"]);
+    assert_eq!(hob.values::<String>(rows).await, ["failed 1 0", "answered 1 300000", "answered 1 500000"]);
     let spent = "SELECT calls || ' ' || cost FROM spend WHERE model LIKE 'tran%'";
-    assert_eq!(found(&hob, spent).await, ["2 800000"]);
+    assert_eq!(hob.values::<String>(spent).await, ["2 800000"]);
     hob.nothing_refused();
 }
 
@@ -161,8 +154,11 @@ async fn n10_a_recording_that_a_kill_cut_off_is_on_record_and_heard_again() {
     assert_eq!(hob.told(ADA, 1).await, ["Good."]);
     let rows = "SELECT state || ' ' || cost FROM recordings ORDER BY id";
     // Nobody knows what the first cost: what was set aside for its twelve seconds stands in.
-    assert_eq!(found(&hob, rows).await, ["lost 1200000", "answered 300000"]);
-    assert_eq!(found(&hob, "SELECT calls || ' ' || cost FROM spend WHERE model LIKE 'tran%'").await, ["2 1500000"]);
+    assert_eq!(hob.values::<String>(rows).await, ["lost 1200000", "answered 300000"]);
+    assert_eq!(
+        hob.values::<String>("SELECT calls || ' ' || cost FROM spend WHERE model LIKE 'tran%'").await,
+        ["2 1500000"]
+    );
     hob.nothing_refused();
 }
 
@@ -223,7 +219,7 @@ async fn what_others_say_in_a_recording_is_a_files_words() {
         "{}",
         asked[1].last_user()
     );
-    let begun = found(&hob, "SELECT body FROM run_events WHERE kind = 'run.begun' ORDER BY run_id").await;
+    let begun = hob.values::<String>("SELECT body FROM run_events WHERE kind = 'run.begun' ORDER BY run_id").await;
     assert!(begun[0].contains(r#"{"o":"file","w":"song.mp3"}"#), "{}", begun[0]);
     assert!(begun[1].contains(r#"{"o":"file","w":"voice message.ogg"}"#), "{}", begun[1]);
     hob.nothing_refused();

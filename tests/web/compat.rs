@@ -184,25 +184,10 @@ async fn an_answer_comes_as_it_is_written() {
     let [end, usage] = &chunks[chunks.len() - 2..] else { panic!("{text}") };
     assert_eq!((&end["choices"][0]["finish_reason"], &end["usage"]), (&object!("stop"), &Value::Null));
     // Both calls of the model count, as the model itself has counted them.
-    let database = Database::of(&hob).await;
-    let used = database.number("SELECT sum(input_tokens + output_tokens) FROM model_calls").await;
+    let used = hob.value::<i64>("SELECT sum(input_tokens + output_tokens) FROM model_calls").await;
     assert_eq!((&usage["choices"], usage["usage"]["total_tokens"].as_i64()), (&object!([]), Some(used)));
     assert!(used > 0);
     hob.nothing_refused();
-}
-
-/// What a query of the database gives.
-struct Database(sqlx::SqliteConnection);
-
-impl Database {
-    async fn of(hob: &TestHob) -> Self {
-        let url = format!("sqlite://{}?mode=ro", hob.path("data/hob.db").display());
-        Self(<sqlx::SqliteConnection as sqlx::Connection>::connect(&url).await.unwrap())
-    }
-
-    async fn number(mut self, query: &'static str) -> i64 {
-        sqlx::query_scalar::<_, i64>(query).fetch_one(&mut self.0).await.unwrap()
-    }
 }
 
 #[tokio::test]
@@ -305,8 +290,7 @@ async fn a_restart_says_so_and_the_same_request_is_answered_after_it() {
     let program = ApiClient { browser: Browser::new(&root), ..program };
     let again = program.says(&["Tea?"]).header("idempotency-key", "k-1").send().await.unwrap();
     assert_eq!(content(&json(again).await), "At five.");
-    let database = Database::of(&hob).await;
-    assert_eq!(database.number("SELECT count(*) FROM inbound").await, 1);
+    assert_eq!(hob.value::<i64>("SELECT count(*) FROM inbound").await, 1);
 }
 
 #[tokio::test]
