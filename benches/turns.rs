@@ -1,7 +1,7 @@
 //! What a turn costs a process: the table of docs/performance.md, of one build or of two side by side.
 //!
-//! `cargo bench --bench turns [-- floor start plain facts lived-in grown crowd everywhere] [--binary PATH] [--against PATH]`. What
-//! is measured is another process, so that its fakes need not be optimised: `cargo test --bench turns -- --binary PATH` builds them
+//! `cargo bench --bench turns [-- floor start plain facts lived-in grown crowd everywhere] [--binary PATH] [--against PATH]
+//! [--postgres]`; the last: the same binary beside itself, with its state on a server of this machine's. What is measured is another process, so that its fakes need not be optimised: `cargo test --bench turns -- --binary PATH` builds them
 //! as the tests do, and measures that binary. What is counted exactly (statements, commits, bytes in the log) is in tests/costs.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
@@ -19,6 +19,7 @@ use hob_testkit::fake_discord::FakeDiscord;
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_slack::FakeSlack;
 use hob_testkit::mail_servers::{self, Servers};
+use hob_testkit::postgres::Cluster;
 use household::{HI, Household, NEIGHBOUR, OWNER, Process, QUESTION, people};
 use jiff::{SignedDuration, Timestamp};
 use sqlx::Executor;
@@ -46,11 +47,15 @@ const MINUTE: Duration = Duration::from_secs(60);
 struct Build {
     binary: PathBuf,
     folder: PathBuf,
+    /// Where its households' states are; none: in their files.
+    server: Option<Cluster>,
 }
 
 impl Build {
     async fn household(&self, name: &str, more: &str) -> Household {
-        Household::new(&self.binary, &self.folder.join(name), more).await
+        let url = self.server.as_ref().map(|server| server.database().url().to_owned());
+        let state = url.map_or_else(String::new, |url| format!("[state]\nurl = '{url}'\n"));
+        Household::new(&self.binary, &self.folder.join(name), &format!("{more}{state}")).await
     }
 }
 
@@ -284,33 +289,50 @@ struct Arguments {
     wanted: BTreeSet<String>,
     /// What is measured, and what beside it.
     binaries: Vec<PathBuf>,
+    /// The first of them once more, on a server.
+    on_server: bool,
 }
 
 impl Arguments {
     fn of_process() -> Self {
-        let (mut wanted, mut binary, mut against) = (BTreeSet::new(), None, None);
+        let (mut wanted, mut binary, mut against, mut on_server) = (BTreeSet::new(), None, None, false);
         let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
         while let Some(argument) = arguments.next() {
             let mut path = || std::fs::canonicalize(arguments.next().unwrap()).unwrap();
             match argument.as_str() {
                 "--binary" => binary = Some(path()),
                 "--against" => against = Some(path()),
+                "--postgres" => on_server = true,
                 _ => drop(wanted.insert(argument)),
             }
         }
         let binary = binary.unwrap_or_else(|| env!("CARGO_BIN_EXE_hob").into());
-        Self { wanted, binaries: std::iter::once(binary).chain(against).collect() }
+        Self { wanted, binaries: std::iter::once(binary).chain(against).collect(), on_server }
     }
 }
 
+/// A server that has on its disk what it says is committed, as a file of SQLite's has.
+fn durable_server() -> Cluster {
+    let server = Cluster::own("bench");
+    for durable in ["ALTER SYSTEM SET fsync = on", "SELECT pg_reload_conf()"] {
+        server.sql(&server.url("postgres"), durable);
+    }
+    server
+}
+
 fn main() {
-    let Arguments { wanted, binaries } = Arguments::of_process();
+    let Arguments { wanted, mut binaries, on_server } = Arguments::of_process();
+    let files = binaries.len();
+    binaries.extend(on_server.then(|| binaries[0].clone()));
     // On the disk the daemon would use, not in a memory file system.
     let folder = tempfile::tempdir_in(std::env::current_dir().unwrap().join("target")).unwrap();
     let builds: Vec<Build> = binaries
         .into_iter()
         .enumerate()
-        .map(|(at, binary)| Build { binary, folder: folder.path().join(at.to_string()) })
+        .map(|(at, binary)| {
+            let server = (at >= files).then(durable_server);
+            Build { binary, folder: folder.path().join(at.to_string()), server }
+        })
         .collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
