@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::cli::next_step::{refusal, refuse};
+use crate::cli::next_step::refuse;
 use crate::cli::{leader_of, show, state_if_known};
 use hob_config::environment::Environment;
-use hob_store::lock::holder;
+use hob_store::lock::holding_process;
 use hob_store::place::StatePlace;
 
 /// Between two looks whether it is still there.
@@ -24,22 +24,24 @@ const TAKE_OVER_MAX: Duration = Duration::from_secs(3);
 /// When it may not be asked, or what works on the data directory is no daemon.
 pub(super) fn run(named: Option<&Path>) -> anyhow::Result<()> {
     let (data_dir, state) = state_if_known(named, &Environment::of_process())?;
-    let Some(pid) = holder(&data_dir)? else {
+    let Some(holder) = holding_process(&data_dir)? else {
         return Ok(show(&format!("no Hob runs on {}: there is nothing to hand over\n", data_dir.display()))?);
     };
-    if !ends_in_order(&pid) {
-        refuse!("a command (pid {pid}) works on {}", data_dir.display(); "wait until it is done");
+    let Some(process) = holder else {
+        refuse!("what works on {} is in a container", data_dir.display(); "run this in there")
+    };
+    let pid = process.as_raw_nonzero();
+    if !ends_in_order(process) {
+        refuse!("what works on {} (pid {pid}) is no Hob that can be asked to end", data_dir.display(); "wait until it is done");
     }
-    let process = pid.parse().ok().and_then(Pid::from_raw);
-    let process = process.ok_or_else(|| refusal!("{pid:?} in hob.lock is no process"; "stop Hob another way"))?;
     match kill_process(process, Signal::TERM) {
         // It has ended just now.
-        Ok(()) | Err(Errno::SRCH) => {}
+        Ok(()) | Err(Errno::SRCH) => show(&format!("pid {pid} is asked to end\n"))?,
         Err(error) => {
             refuse!("pid {pid} cannot be asked to end: {error}"; "run this as the user that Hob runs as, or with sudo")
         }
     }
-    while holder(&data_dir)?.is_some_and(|now| now == pid) {
+    while holding_process(&data_dir)? == Some(Some(process)) {
         sleep(LOOK_EVERY);
     }
     let goes_on = match successor(&state) {
@@ -63,9 +65,9 @@ fn successor(state: &StatePlace) -> Option<String> {
 }
 
 /// Whether this process does something of its own at SIGTERM, as a daemon does. A restore or a copy would be cut off by it.
-fn ends_in_order(pid: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+fn ends_in_order(process: Pid) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.as_raw_nonzero())).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
-    caught.is_none_or(|bits| bits & (1 << (Signal::TERM.as_raw() - 1)) != 0)
+    caught.is_some_and(|bits| bits & (1 << (Signal::TERM.as_raw() - 1)) != 0)
 }

@@ -232,9 +232,12 @@ fn sweep_talk(shutdown: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
 async fn sweep_results(results: ResultStore, store: Store, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         results.sweep(clock.now()).await;
-        sweep_forgotten(&results, &store).await;
-        if let Err(error) = results.share_all().await {
-            tracing::warn!(%error, "not all results of tools are where other daemons find them; that is tried again");
+        let runs = sweep_forgotten(&results, &store).await;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            shared = results.share_runs(&runs) => if let Err(error) = shared {
+                tracing::warn!(%error, "not all results of tools are where other daemons find them; that is tried again");
+            },
         }
         if sleep_unless_stopped(RESULTS_EVERY, &stop).await {
             return;
@@ -242,22 +245,30 @@ async fn sweep_results(results: ResultStore, store: Store, clock: Arc<dyn Clock>
     }
 }
 
-/// A long result of a tool may hold the words for which its run's record was taken away.
-async fn sweep_forgotten(results: &ResultStore, store: &Store) {
-    let runs = match results.runs().await {
+/// A long result of a tool may hold the words for which its run's record was taken away. Gives the runs whose results stay.
+async fn sweep_forgotten(results: &ResultStore, store: &Store) -> Vec<RunId> {
+    let mut runs = match results.runs().await {
         Ok(runs) => runs,
-        Err(error) => return tracing::warn!(%error, "the results of tools cannot be listed"),
+        Err(error) => {
+            tracing::warn!(%error, "the results of tools cannot be listed");
+            return Vec::new();
+        }
     };
     let gone = match store.read(async |tx| forget::without_record(tx, &runs).await).await {
         Ok(gone) => gone,
-        Err(error) => return tracing::warn!(%error, "it cannot be looked up whose results are to go"),
+        Err(error) => {
+            tracing::warn!(%error, "it cannot be looked up whose results are to go");
+            return Vec::new();
+        }
     };
+    runs.retain(|run| !gone.contains(run));
     for run in gone {
         match results.drop_run(run).await {
             Ok(()) => tracing::info!(%run, "tool.results_forgotten"),
             Err(error) => tracing::warn!(%run, %error, "results of a run that was forgotten cannot be deleted"),
         }
     }
+    runs
 }
 
 /// Old memories that matter little by now are let go, at the start and once a day, if the household wants that.

@@ -63,7 +63,7 @@ async fn n15_n17_the_round_trips_of_a_turn() {
         // The transaction that says so begins before it.
         counts.push((text, delivered - 1, asked.len()));
     }
-    assert_eq!(counts, [("hi", 25, 28), (QUESTION, 26, 29)]);
+    assert_eq!(counts, [("hi", 25, 28), (QUESTION, 27, 30)]);
 }
 
 /// Signs of life once in three seconds, and a look at what is due: not even once a second.

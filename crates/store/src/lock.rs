@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
-use rustix::process::{Flock, FlockType, fcntl_getlk};
+use rustix::process::{Flock, FlockType, Pid, fcntl_getlk};
 
 /// Held while this process owns the data directory; the kernel lets go of it however the process ends.
 #[derive(Debug)]
@@ -61,6 +61,22 @@ impl DataLock {
         writeln!(file, "{}", std::process::id()).map_err(io)?;
         Ok(Self { _file: file })
     }
+}
+
+/// The process that has the data directory, as the kernel says; none: nobody has it. Within is none where it is one of another
+/// namespace, such as a container, which has no id here.
+///
+/// # Errors
+/// When the lock file is there and cannot be read.
+pub fn holding_process(directory: &Path) -> Result<Option<Option<Pid>>, LockError> {
+    let path = directory.join("hob.lock");
+    let io = |source| LockError::Io { path: path.display().to_string(), source };
+    let file = match File::open(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(io)?,
+    };
+    let lock = fcntl_getlk(&file, &Flock::from(FlockType::WriteLock)).map_err(|error| io(error.into()))?;
+    Ok(lock.map(|lock| lock.pid))
 }
 
 /// Who has the data directory, as its lock file says; none: nobody. For a process that does not have it itself: to look closes

@@ -11,6 +11,9 @@ use sqlx_core::transaction::TransactionManager;
 #[cfg(feature = "postgres")]
 use sqlx_postgres::{PgConnection, PgTransactionManager, Postgres};
 
+#[cfg(feature = "postgres")]
+use crate::error::StoreError;
+
 /// A connection within a transaction.
 ///
 /// sqlx's own queries run on it as on a connection to SQLite: that is for what is about its file, and for tests. On PostgreSQL they fail.
@@ -83,9 +86,18 @@ impl Tx {
         }
     }
 
+    /// The connection to PostgreSQL, where it is one.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn postgres(&mut self) -> Result<&mut PgConnection, StoreError> {
+        match self.engine() {
+            Engine::Postgres(connection) => Ok(connection),
+            Engine::Sqlite(_) => Err(StoreError::Database("what is about a server, on a file".to_owned())),
+        }
+    }
+
     /// Its connection is not used again.
     #[cfg(feature = "postgres")]
-    pub(crate) fn forget_connection(mut self) {
+    pub(crate) fn close_on_drop(&mut self) {
         if let Connection::PooledPostgres(connection) = &mut self.0 {
             connection.close_on_drop();
         }

@@ -13,13 +13,14 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 
 use hob_core::domain::ids::{CallId, RunId};
 use hob_store::error::StoreError;
-use hob_store::{Store, chunks};
+use hob_store::{Store, Tx, chunks};
 
 /// The most that is kept of one result, in bytes; of more, head and tail.
 pub const BYTES_MAX: usize = 16 << 20;
@@ -121,19 +122,34 @@ impl ResultStore {
         Ok(total)
     }
 
-    /// Has others find what was kept here while they could not, as before the state moved to a server.
+    /// Has others find what was kept here of these runs while they could not, as before the state moved to a server.
     ///
     /// # Errors
-    /// When something cannot be read or kept: it is tried again by the next call.
-    pub async fn share_all(&self) -> io::Result<()> {
+    /// When something cannot be read or kept; the rest is kept all the same.
+    pub async fn share_runs(&self, runs: &[RunId]) -> io::Result<()> {
         let Some(store) = self.shared.as_ref().filter(|store| !store.is_file()) else { return Ok(()) };
-        let dir = self.dir.clone();
-        let here = tokio::task::spawn_blocking(move || list_results(&dir)).await.map_err(io::Error::other).flatten()?;
         let known = store.read(async |tx| chunks::names(tx, SHARED).await).await.map_err(io::Error::other)?;
-        for id in here.iter().filter(|id| known.binary_search(&shared_name(id)).is_err()) {
-            self.share(id, tokio::fs::read_to_string(self.path(id)).await).await?;
+        let mut done = Ok(());
+        for run in runs {
+            let (dir, run) = (self.dir.join(run.to_string()), *run);
+            let here = tokio::task::spawn_blocking(move || list_results(&dir, run)).await.map_err(io::Error::other);
+            for id in here.flatten()? {
+                let name = shared_name(&id);
+                if known.binary_search(&name).is_err()
+                    && let Err(error) = self.share_whole(store, &id, name).await
+                {
+                    done = Err(error);
+                }
+            }
         }
-        Ok(())
+        done
+    }
+
+    /// In one transaction: where it is, it is whole.
+    async fn share_whole(&self, store: &Store, id: &ResultId, name: String) -> io::Result<()> {
+        let whole: Arc<[u8]> = tokio::fs::read(self.path(id)).await?.into();
+        let put = async move |tx: &mut Tx| chunks::put_within(tx, &name, &whole).await;
+        store.write(put).await.map_err(io::Error::other)
     }
 
     /// Deletes the results of runs that ended long before `now`; no conversation shows them any more.
@@ -200,13 +216,16 @@ fn shared_name(id: &ResultId) -> String {
     format!("{SHARED}{id}")
 }
 
-fn list_results(dir: &Path) -> io::Result<Vec<ResultId>> {
+/// The results of a run; nothing: it has none here.
+fn list_results(dir: &Path, run: RunId) -> io::Result<Vec<ResultId>> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
     let mut results = Vec::new();
-    for run in list(dir)? {
-        for entry in fs::read_dir(dir.join(run.to_string()))? {
-            let name = entry?.file_name().into_string().unwrap_or_default();
-            results.extend(name.strip_suffix(".txt").and_then(|call| ResultId::parse(&format!("{run}/{call}"))));
-        }
+    for entry in entries {
+        let name = entry?.file_name().into_string().unwrap_or_default();
+        results.extend(name.strip_suffix(".txt").and_then(|call| ResultId::parse(&format!("{run}/{call}"))));
     }
     Ok(results)
 }

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
-use sqlx_postgres::{PgPool, Postgres};
+use sqlx_postgres::PgPool;
 use tokio::time::Instant;
 
 use crate::Tx;
@@ -18,7 +17,21 @@ pub(super) const IDLE_MAX: Duration = Duration::from_secs(60);
 pub(super) struct Connections {
     pool: PgPool,
     /// The one at hand, and since when. To give one back to the pool takes a round trip, to keep it none.
-    kept: Arc<Mutex<Option<(Tx, Instant)>>>,
+    kept: Arc<Mutex<Option<(LentConnection, Instant)>>>,
+}
+
+/// A connection that somebody uses. Whoever drops it has given up in the middle: it is closed, as nobody knows what is open on it.
+pub(super) struct LentConnection {
+    pub(super) tx: Tx,
+    is_in_order: bool,
+}
+
+impl Drop for LentConnection {
+    fn drop(&mut self) {
+        if !self.is_in_order {
+            self.tx.close_on_drop();
+        }
+    }
 }
 
 impl Connections {
@@ -26,35 +39,48 @@ impl Connections {
         Self { pool, kept: Arc::default() }
     }
 
-    /// One that is free. Dropped, it goes back to the others; what was begun on it is taken back.
-    pub(super) async fn take(&self) -> Result<Tx, StoreError> {
+    /// One that is free.
+    pub(super) async fn take(&self) -> Result<LentConnection, StoreError> {
         match self.kept() {
-            Some((tx, since)) if since.elapsed() < IDLE_MAX => return Ok(tx),
-            Some((tx, _)) => tx.forget_connection(),
-            None => {}
+            Some((mut lent, since)) if since.elapsed() < IDLE_MAX => {
+                lent.is_in_order = false;
+                Ok(lent)
+            }
+            Some((mut old, _)) => {
+                old.is_in_order = false;
+                drop(old);
+                self.another().await
+            }
+            None => self.another().await,
         }
-        Ok(self.another().await?.into())
     }
 
     /// One that is not the one at hand.
-    pub(super) async fn another(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        Ok(self.pool.acquire().await?)
+    pub(super) async fn another(&self) -> Result<LentConnection, StoreError> {
+        Ok(LentConnection { tx: self.pool.acquire().await?.into(), is_in_order: false })
     }
 
-    /// Keeps one at hand that is in order.
-    pub(super) fn put_back(&self, tx: Tx) {
-        let kept = Some((tx, Instant::now()));
-        // Another one goes back to the pool.
-        drop(std::mem::replace(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner), kept));
+    /// Takes back one on which nothing is open.
+    pub(super) fn put_back(&self, mut lent: LentConnection) {
+        lent.is_in_order = true;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let lent_now = (self.pool.size() as usize).saturating_sub(self.pool.num_idle());
+        // Where all are lent somebody may wait for one, and where they are closed somebody waits for all: those have it from the pool.
+        let is_wanted = lent_now >= self.pool.options().get_max_connections() as usize;
+        if kept.is_none() && !is_wanted && !self.pool.is_closed() {
+            *kept = Some((lent, Instant::now()));
+        }
     }
 
     /// Waits for those at work, and closes all.
     pub(super) async fn close(&self) {
+        // From here on none is kept.
+        let closing = self.pool.close();
         drop(self.kept());
-        self.pool.close().await;
+        closing.await;
     }
 
-    fn kept(&self) -> Option<(Tx, Instant)> {
+    fn kept(&self) -> Option<(LentConnection, Instant)> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -16,12 +16,13 @@ use sqlx::pool::PoolOptions;
 use sqlx::{Connection, Error};
 use sqlx_postgres::{PgConnectOptions, PgConnection, PgDatabaseError, Postgres};
 
+use crate::Tx;
 use crate::daemons::{DaemonIdentity, StandsBy};
 use crate::error::StoreError;
 use crate::postgres::connections::{Connections, IDLE_MAX};
 use crate::postgres::lease::Lease;
 use crate::postgres::server::{ServerTraits, refuse};
-use crate::unit::Attempt;
+use crate::unit::{Attempt, Tried};
 
 /// Connections that read.
 const READERS_MAX: u32 = 4;
@@ -115,13 +116,13 @@ impl Server {
     pub(crate) async fn read(&self, unit: &mut dyn Attempt) -> Result<(), StoreError> {
         let mut tries = 0;
         loop {
-            let mut tx = self.readers.take().await?;
-            match unit.attempt(&mut tx).await {
+            let mut lent = self.readers.take().await?;
+            match unit.attempt(&mut lent.tx).await {
                 Ok(()) => {
-                    self.readers.put_back(tx);
+                    self.readers.put_back(lent);
                     return Ok(());
                 }
-                Err(StoreError::Disconnected(_)) if tries < READERS_MAX => tx.forget_connection(),
+                Err(StoreError::Disconnected(_)) if tries < READERS_MAX => {}
                 Err(error) => return Err(error),
             }
             tries += 1;
@@ -130,7 +131,9 @@ impl Server {
 
     /// How much room the database takes.
     pub(crate) async fn bytes(&self) -> Result<u64, StoreError> {
-        Ok(server::database_bytes(&mut *self.readers.another().await?).await?)
+        let mut asking = Tried::new(async |tx: &mut Tx| Ok(server::database_bytes(tx.postgres()?).await?));
+        self.read(&mut asking).await?;
+        asking.output.ok_or(StoreError::Closed)
     }
 
     /// Waits for those at work, and closes all connections; whoever stands by may lead.

@@ -8,13 +8,11 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use sqlx::{Executor, Row};
-use sqlx_postgres::PgConnection;
 
 use super::Server;
 use super::lease::Lease;
 use crate::Tx;
 use crate::error::StoreError;
-use crate::tx::Engine;
 use crate::writer::{QueuedUnit, TransactionFailure, attempt};
 
 /// How often a transaction is tried in all.
@@ -35,6 +33,14 @@ const COMMIT: &str = "SELECT 1; COMMIT";
 enum Outcome {
     Committed,
     Aborted,
+}
+
+/// How it became known that a transaction was committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Answered,
+    /// By another connection: its own is broken.
+    FoundOut,
 }
 
 impl Server {
@@ -66,18 +72,16 @@ impl Server {
         jobs: &mut [Box<dyn QueuedUnit + '_>],
         within: Option<Duration>,
     ) -> Result<(), TransactionFailure> {
-        let mut tx = self.writers.take().await.map_err(TransactionFailure::Group)?;
-        let result = self.attempt_on(&mut tx, jobs, within).await;
+        let mut lent = self.writers.take().await.map_err(TransactionFailure::Group)?;
+        let result = self.attempt_on(&mut lent.tx, jobs, within).await;
         let is_whole = match &result {
-            Ok(()) => true,
-            Err(_) => roll_back(&mut tx).await,
+            Ok(ending) => *ending == Ending::Answered,
+            Err(_) => roll_back(&mut lent.tx).await,
         };
         if is_whole {
-            self.writers.put_back(tx);
-        } else {
-            tx.forget_connection();
+            self.writers.put_back(lent);
         }
-        result
+        result.map(|_ending| ())
     }
 
     async fn attempt_on(
@@ -85,16 +89,16 @@ impl Server {
         tx: &mut Tx,
         jobs: &mut [Box<dyn QueuedUnit + '_>],
         within: Option<Duration>,
-    ) -> Result<(), TransactionFailure> {
+    ) -> Result<Ending, TransactionFailure> {
         let number = begin(tx, self.lease.as_deref(), within).await.map_err(TransactionFailure::Group)?;
         for (at, job) in jobs.iter_mut().enumerate() {
             attempt(at, job, tx).await?;
         }
         match commit(tx).await {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(Ending::Answered),
             Err(StoreError::Disconnected(why)) => {
                 match self.outcome(&number).await.map_err(TransactionFailure::Group)? {
-                    Outcome::Committed => Ok(()),
+                    Outcome::Committed => Ok(Ending::FoundOut),
                     Outcome::Aborted => Err(TransactionFailure::Group(StoreError::Disconnected(why))),
                 }
             }
@@ -120,13 +124,13 @@ impl Server {
 
     /// None: it has not ended yet, as its connection's end is not noticed.
     async fn ask(&self, number: &str) -> Result<Option<Outcome>, StoreError> {
-        let mut connection = self.writers.another().await?;
+        // A server that is away for long keeps no connection from being asked for: what became of the commit is as open as before.
+        let unreachable = |error: StoreError| StoreError::Disconnected(error.to_string());
+        let mut lent = self.writers.another().await.map_err(unreachable)?;
         let question = sqlx::query_scalar::<_, Option<String>>("SELECT pg_xact_status($1::xid8)").bind(number);
-        let answer = question.fetch_one(&mut *connection).await;
-        if answer.is_err() {
-            connection.close_on_drop();
-        }
-        match answer?.as_deref() {
+        let answer = question.fetch_one(lent.tx.postgres()?).await?;
+        self.writers.put_back(lent);
+        match answer.as_deref() {
             Some("committed") => Ok(Some(Outcome::Committed)),
             Some("aborted") => Ok(Some(Outcome::Aborted)),
             Some(_in_progress) => Ok(None),
@@ -137,7 +141,7 @@ impl Server {
 }
 
 async fn begin(tx: &mut Tx, lease: Option<&Lease>, within: Option<Duration>) -> Result<String, StoreError> {
-    let connection = connection(tx)?;
+    let connection = tx.postgres()?;
     let row = match lease {
         Some(lease) => connection.fetch_one(sqlx::raw_sql(sqlx::AssertSqlSafe(lease.begin().to_owned()))).await?,
         None => connection.fetch_one(sqlx::raw_sql(BEGIN)).await?,
@@ -156,21 +160,14 @@ async fn begin(tx: &mut Tx, lease: Option<&Lease>, within: Option<Duration>) -> 
 }
 
 async fn commit(tx: &mut Tx) -> Result<(), StoreError> {
-    connection(tx)?.execute(sqlx::raw_sql(COMMIT)).await?;
+    tx.postgres()?.execute(sqlx::raw_sql(COMMIT)).await?;
     Ok(())
 }
 
 /// Whether the connection can be used again.
 async fn roll_back(tx: &mut Tx) -> bool {
-    let Ok(connection) = connection(tx) else { return false };
+    let Ok(connection) = tx.postgres() else { return false };
     connection.execute("ROLLBACK").await.is_ok()
-}
-
-fn connection(tx: &mut Tx) -> Result<&mut PgConnection, StoreError> {
-    match tx.engine() {
-        Engine::Postgres(connection) => Ok(connection),
-        Engine::Sqlite(_) => Err(StoreError::Database("a server's transaction on a file".to_owned())),
-    }
 }
 
 /// Somewhere up to it, so that those who came between each other do not do so again.
