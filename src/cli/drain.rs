@@ -2,10 +2,11 @@
 
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::time::Instant;
 
 use crate::cli::next_step::refuse;
 use crate::cli::{leader_of, show, state_if_known};

@@ -1,5 +1,7 @@
 //! A wire between Hob and its PostgreSQL, which tells what goes over it and can be cut.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::collections::HashMap;
 use std::io;
 use std::mem::take;

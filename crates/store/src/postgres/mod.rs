@@ -30,6 +30,9 @@ const READERS_MAX: u32 = 4;
 const WRITERS_MAX: u32 = 2;
 /// How long a unit of work waits for a connection.
 const CONNECTION_WAIT: Duration = Duration::from_secs(10);
+/// How often whoever wants the database alone looks whether it is, and how long it waits in between.
+const ALONE_TRIES: u32 = 10;
+const ALONE_PAUSE: Duration = Duration::from_millis(200);
 /// Statements that a connection keeps prepared.
 const STATEMENTS_MAX: usize = 256;
 
@@ -172,11 +175,15 @@ async fn use_together(connection: &mut PgConnection) -> Result<(), StoreError> {
     refuse("its state is being copied (`hob state copy`)", "try again when that is done")
 }
 
-/// Says that nobody else may write, nor does, for as long as this connection is there.
+/// Says that nobody else may write, nor does, for as long as this connection is there. Whoever has just ended is waited for: the server
+/// notices that a little later.
 pub(crate) async fn use_alone(connection: &mut PgConnection) -> Result<(), StoreError> {
-    let lock = sqlx::query_scalar::<_, bool>("SELECT pg_try_advisory_lock($1)").bind(IN_USE);
-    if lock.fetch_one(connection).await? {
-        return Ok(());
+    for _ in 0..ALONE_TRIES {
+        let lock = sqlx::query_scalar::<_, bool>("SELECT pg_try_advisory_lock($1)").bind(IN_USE);
+        if lock.fetch_one(&mut *connection).await? {
+            return Ok(());
+        }
+        tokio::time::sleep(ALONE_PAUSE).await;
     }
     refuse("a Hob works with it, or another copy is made", "stop every Hob that uses it, and try again")
 }
