@@ -133,11 +133,15 @@ impl ResultStore {
         for run in runs {
             let (dir, run) = (self.dir.join(run.to_string()), *run);
             let here = tokio::task::spawn_blocking(move || list_results(&dir, run)).await.map_err(io::Error::other);
-            for id in here.flatten()? {
-                let name = shared_name(&id);
-                if known.binary_search(&name).is_err()
-                    && let Err(error) = self.share_whole(store, &id, name).await
-                {
+            let unshared = match here.flatten() {
+                Ok(here) => here.into_iter().filter(|id| known.binary_search(&shared_name(id)).is_err()),
+                Err(error) => {
+                    done = Err(error);
+                    continue;
+                }
+            };
+            for id in unshared {
+                if let Err(error) = self.share_whole(store, &id).await {
                     done = Err(error);
                 }
             }
@@ -146,8 +150,8 @@ impl ResultStore {
     }
 
     /// In one transaction: where it is, it is whole.
-    async fn share_whole(&self, store: &Store, id: &ResultId, name: String) -> io::Result<()> {
-        let whole: Arc<[u8]> = tokio::fs::read(self.path(id)).await?.into();
+    async fn share_whole(&self, store: &Store, id: &ResultId) -> io::Result<()> {
+        let (name, whole): (_, Arc<[u8]>) = (shared_name(id), tokio::fs::read(self.path(id)).await?.into());
         let put = async move |tx: &mut Tx| chunks::put_within(tx, &name, &whole).await;
         store.write(put).await.map_err(io::Error::other)
     }
