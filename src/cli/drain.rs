@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::cli::next_step::refuse;
 use crate::cli::{leader_of, show, state_if_known};
 use hob_config::environment::Environment;
-use hob_store::lock::holding_process;
+use hob_store::lock::holder;
 use hob_store::place::StatePlace;
 
 /// Between two looks whether it is still there.
@@ -25,10 +25,10 @@ const TAKE_OVER_MAX: Duration = Duration::from_secs(3);
 /// When it may not be asked, or what works on the data directory is no daemon.
 pub(super) fn run(named: Option<&Path>) -> anyhow::Result<()> {
     let (data_dir, state) = state_if_known(named, &Environment::of_process())?;
-    let Some(holder) = holding_process(&data_dir)? else {
+    let Some(begun) = holder(&data_dir)? else {
         return Ok(show(&format!("no Hob runs on {}: there is nothing to hand over\n", data_dir.display()))?);
     };
-    let Some(process) = holder else {
+    let Some(process) = begun.process else {
         refuse!("what works on {} is in a container", data_dir.display(); "run this in there")
     };
     let pid = process.as_raw_nonzero();
@@ -42,7 +42,7 @@ pub(super) fn run(named: Option<&Path>) -> anyhow::Result<()> {
             refuse!("pid {pid} cannot be asked to end: {error}"; "run this as the user that Hob runs as, or with sudo")
         }
     }
-    while holding_process(&data_dir)? == Some(Some(process)) {
+    while holder(&data_dir)?.is_some_and(|now| now.process == Some(process)) {
         sleep(LOOK_EVERY);
     }
     let goes_on = match successor(&state) {

@@ -16,7 +16,7 @@ use hob_config::load::load;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_store::bystander_reader::Reader;
 use hob_store::error::StoreError;
-use hob_store::lock::holder;
+use hob_store::lock::{LockHolder, holder};
 use hob_web::local_client::{AskError, ask};
 use hob_web::status::{self, StatusPaths, StatusReport, offline_report};
 
@@ -68,7 +68,7 @@ fn offline_status(config: &Config, places: StatusPaths) -> anyhow::Result<Status
     };
     let mut report = offline_report(&places, now);
     report.books = books;
-    if let Some(pid) = holder(&places.data_dir)? {
+    if let Some(LockHolder { pid, .. }) = holder(&places.data_dir)? {
         if let Some(leader) = standby_of(&places.data_dir, &places.state) {
             refuse!("Hob stands by here (pid {pid}): {leader} leads"; "ask there, or send `/status`");
         }

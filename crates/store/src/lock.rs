@@ -63,38 +63,30 @@ impl DataLock {
     }
 }
 
-/// The process that has the data directory, as the kernel says; none: nobody has it. Within is none where it is one of another
-/// namespace, such as a container, which has no id here.
-///
-/// # Errors
-/// When the lock file is there and cannot be read.
-pub fn holding_process(directory: &Path) -> Result<Option<Option<Pid>>, LockError> {
-    let path = directory.join("hob.lock");
-    let io = |source| LockError::Io { path: path.display().to_string(), source };
-    let file = match File::open(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(io)?,
-    };
-    let lock = fcntl_getlk(&file, &Flock::from(FlockType::WriteLock)).map_err(|error| io(error.into()))?;
-    Ok(lock.map(|lock| lock.pid))
+/// Who has a data directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockHolder {
+    /// The process, as the kernel says; none: it is one of another namespace, such as a container, which has no id here.
+    pub process: Option<Pid>,
+    /// Its id, as it wrote it down where it runs.
+    pub pid: String,
 }
 
-/// Who has the data directory, as its lock file says; none: nobody. For a process that does not have it itself: to look closes
+/// Who has the data directory; none: nobody. For a process that does not have it itself: to look closes
 /// the file, and whoever held the lock would lose it.
 ///
 /// # Errors
 /// When the lock file is there and cannot be read.
-pub fn holder(directory: &Path) -> Result<Option<String>, LockError> {
+pub fn holder(directory: &Path) -> Result<Option<LockHolder>, LockError> {
     let path = directory.join("hob.lock");
     let io = |source| LockError::Io { path: path.display().to_string(), source };
     let mut file = match File::open(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(io)?,
     };
-    if fcntl_getlk(&file, &Flock::from(FlockType::WriteLock)).map_err(|error| io(error.into()))?.is_none() {
-        return Ok(None);
-    }
+    let lock = fcntl_getlk(&file, &Flock::from(FlockType::WriteLock)).map_err(|error| io(error.into()))?;
+    let Some(lock) = lock else { return Ok(None) };
     let mut pid = String::new();
     file.read_to_string(&mut pid).map_err(io)?;
-    Ok(Some(pid.trim().to_owned()))
+    Ok(Some(LockHolder { process: lock.pid, pid: pid.trim().to_owned() }))
 }

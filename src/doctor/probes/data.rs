@@ -45,7 +45,7 @@ pub(in crate::doctor) async fn daemon(patient: &DoctorInputs) -> Vec<Finding> {
 
 fn look_for_daemon(dir: &Path) -> DaemonState {
     let holder = match holder(dir) {
-        Ok(holder) => holder,
+        Ok(holder) => holder.map(|holder| holder.pid),
         Err(error) => return DaemonState::Unknown { why: error.to_string() },
     };
     match (ask(dir, "/health", ANSWERS_WITHIN), holder) {
