@@ -1,7 +1,7 @@
 //! `hob run`: the daemon.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -13,7 +13,7 @@ use crate::cli::exit::Unconfigured;
 use crate::cli::{CliContext, notify, runtime};
 use crate::daemon::error::StartError;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, Daemon, OpenedData, ServedChannels, triggers};
+use crate::daemon::{Blueprint, Daemon, OpenedData, ServedChannels, triggers, web_page};
 use hob_config::daemon::LogFormat;
 use hob_config::good_configs::fallback::use_good_config;
 use hob_config::load::{LoadNote, LoadedConfig};
@@ -21,6 +21,7 @@ use hob_config::switched_off::SectionOff;
 use hob_config::telemetry::TelemetryConfig;
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::condition::Conditions;
+use hob_core::domain::lock::lock;
 use hob_core::domain::rng::SystemRng;
 use hob_model::discover::DiscoverError;
 use hob_store::daemons::LeadingDaemon;
@@ -162,27 +163,42 @@ async fn start_daemon(mut base: CliContext, signals: &mut Signals) -> anyhow::Re
     }
 }
 
-/// As [`Daemon::start`]; systemd waits while the database is opened. While another daemon works with it, this one stands by. None: it
-/// was told to stop meanwhile.
+/// As [`Daemon::start`]; systemd waits while the database is opened. While another daemon works with it, this one stands by, and hands on
+/// what it is asked. None: it was told to stop meanwhile.
 async fn start(blueprint: Blueprint, signals: &mut Signals) -> Result<Option<Daemon>, StartError> {
+    let Some(opened) = open(&blueprint, signals).await? else { return Ok(None) };
+    Ok(Some(Box::pin(Daemon::begin(blueprint, opened)).await?))
+}
+
+async fn open(blueprint: &Blueprint, signals: &mut Signals) -> Result<Option<OpenedData>, StartError> {
+    let logged = Mutex::new(None);
     let (standing, leader) = watch::channel(None);
+    let (serving, address) = watch::channel(None);
     let stands_by = |leader: &LeadingDaemon| {
-        let name = leader.name.as_str();
-        tracing::info!(leader = name, "daemon.stands_by: this Hob takes over when that one stops or dies");
-        if !leader.is_alike {
-            tracing::warn!(
-                leader = name,
-                "daemon.config_differs: its config says something else about people or channels than this one's; make them alike"
-            );
+        let seen = (leader.name.clone(), leader.is_alike);
+        if lock(&logged).replace(seen.clone()) != Some(seen) {
+            log_leader(leader);
+            standing.send_replace(Some(leader.name.clone()));
         }
-        standing.send_replace(Some(leader.name.clone()));
+        serving.send_replace(leader.serves_at);
         ControlFlow::Continue(())
     };
-    let opened = tokio::select! {
-        opened = notify::extend_start_timeout(OpenedData::of(&blueprint, &stands_by), &leader) => opened?,
-        () = notify::stand_by(leader.clone(), signals.stop()) => return Ok(None),
-    };
-    Ok(Some(Box::pin(Daemon::begin(blueprint, opened)).await?))
+    tokio::select! {
+        opened = notify::extend_start_timeout(OpenedData::of(blueprint, &stands_by), &leader) => Ok(Some(opened?)),
+        () = notify::stand_by(leader.clone(), signals.stop()) => Ok(None),
+        never = web_page::forward(blueprint, address) => match never {},
+    }
+}
+
+fn log_leader(leader: &LeadingDaemon) {
+    let name = leader.name.as_str();
+    tracing::info!(leader = name, "daemon.stands_by: this Hob takes over when that one stops or dies");
+    if !leader.is_alike {
+        tracing::warn!(
+            leader = name,
+            "daemon.config_differs: its config says something else about people or channels than this one's; make them alike"
+        );
+    }
 }
 
 fn blueprint(base: &CliContext, conditions: Conditions) -> Blueprint {

@@ -35,7 +35,7 @@ pub mod triggers;
 mod troubles;
 pub mod upkeep;
 pub mod watchdog;
-mod web_page;
+pub(crate) mod web_page;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

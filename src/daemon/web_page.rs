@@ -1,5 +1,6 @@
 //! The page: where it is served, and who is let in first.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use axum::Router as Routes;
 use rustix::net::sockopt;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
+use tokio_util::sync::CancellationToken;
 
 use crate::daemon::error::StartError;
 use crate::daemon::reload::running::CurrentConfig;
@@ -18,24 +20,29 @@ use hob_config::good_configs::GoodConfigHistory;
 use hob_config::webhooks::ListenAddress;
 use hob_config::writer::Writer;
 use hob_router::intake::Router;
-use hob_store::web_access;
+use hob_store::{daemons, web_access};
 use hob_web::access::login::{self, link};
 use hob_web::access::origin_check::PageHosts;
 use hob_web::access::{PageAccess, PageRole, new_key};
 use hob_web::app_state::AppState;
 use hob_web::chat::channel::PageChannel;
+use hob_web::forward::{self, LeaderAddress};
 use hob_web::operations::context::{ConfigFile, OperationsContext};
 use hob_web::push::trigger;
 
 /// So many callers may wait to be heard: as many as the standard library's own listeners let wait.
 const BACKLOG: u32 = 128;
 
-/// Takes the port where Hob is called. One that nobody has asked for may be somebody else's.
-pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener>, StartError> {
+/// Where Hob is to be called, if anywhere.
+fn listens(blueprint: &Blueprint) -> Option<ListenAddress> {
     let listens = blueprint.config.server.listens(&blueprint.environment).filter(|_| blueprint.stays);
     // Who sits at the terminal has no page unless the config says so.
-    let listens = listens.filter(|listens| listens.asked_for || blueprint.serves.is_configured());
-    let Some(ListenAddress { address, asked_for }) = listens else { return Ok(None) };
+    listens.filter(|listens| listens.asked_for || blueprint.serves.is_configured())
+}
+
+/// Takes the port where Hob is called. One that nobody has asked for may be somebody else's.
+pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener>, StartError> {
+    let Some(ListenAddress { address, asked_for }) = listens(blueprint) else { return Ok(None) };
     match bind(&address).await {
         Ok(listener) => Ok(Some(listener)),
         Err(source) if has_inbound_calls(&blueprint.config) => Err(StartError::Listen { address, source }),
@@ -49,6 +56,34 @@ pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener
             Ok(None)
         }
     }
+}
+
+/// While this daemon stands by for a leader: hands on to it what it is asked at its own port. The port is free when this is dropped.
+pub(crate) async fn forward(blueprint: &Blueprint, mut leader: LeaderAddress) -> Infallible {
+    let Some(ListenAddress { address, .. }) = listens(blueprint) else { return std::future::pending().await };
+    let mut is_told = false;
+    // Not before that one has its own port: on one machine it may be the same.
+    while leader.wait_for(Option::is_some).await.is_ok() {
+        match bind(&address).await.and_then(|listener| Ok((listener.local_addr()?, listener))) {
+            Ok((listens, listener)) => {
+                tracing::info!(address = %listens, "server.forwarding: what is asked here is answered by the daemon that leads");
+                let hosts = PageHosts::new(listens, blueprint.config.server.public().as_ref());
+                let stop = CancellationToken::new();
+                let _ends = stop.clone().drop_guard();
+                hob_web::serve::serve(listener, forward::routes(hosts, leader.clone()), stop).await;
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut is_told, true) {
+                    tracing::warn!(address, %error, "server.not_forwarded: this daemon cannot be asked while it stands by");
+                }
+                // It may be that one's.
+                if leader.changed().await.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    std::future::pending().await
 }
 
 /// Listens there, also where the machine gets the address only later: that of a private network, when it boots.
@@ -113,6 +148,9 @@ impl PageServer<'_> {
         let listens = listener.local_addr();
         let listens = listens.map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
         tracing::info!(address = %listens, "server.listening");
+        if self.blueprint.serves.is_configured() {
+            self.tell_other_daemons(listens).await?;
+        }
         let hosts = PageHosts::new(listens, config.server.public().as_ref());
         let mut routes = called.merge(hob_web::health::routes_at(hosts.clone(), Arc::clone(self.router)));
         if let Some(page) = page {
@@ -121,6 +159,24 @@ impl PageServer<'_> {
         }
         let stop = self.shutdown.intake.clone();
         self.shutdown.keep("the page", hob_web::serve::serve(listener, routes, stop));
+        Ok(())
+    }
+
+    /// Lets daemons that stand by hand on what they are asked.
+    async fn tell_other_daemons(&self, listens: SocketAddr) -> Result<(), StartError> {
+        if self.router.store.is_file() {
+            return Ok(());
+        }
+        match self.router.store.write(async move |tx| daemons::serve_at(tx, listens).await).await? {
+            Some(at) if at.ip().is_loopback() && !listens.ip().is_loopback() => tracing::warn!(
+                "server.unknown_address: the database server sees this machine at {at}, where other machines do not reach it; name its \
+                 address under [server] listen, so that daemons that stand by can hand on what they are asked"
+            ),
+            Some(at) => {
+                tracing::info!(%at, "server.announced: daemons that stand by hand on what they are asked to this address")
+            }
+            None => {}
+        }
         Ok(())
     }
 

@@ -7,27 +7,12 @@ use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_telegram::Fault;
 use hob_testkit::postgres::{Cluster, Database};
 use hob_testkit::process::{HobProcess, hob_command};
+use hob_testkit::standby::Standby;
 use hob_testkit::test_hob::{ADA, TestHob};
 
 /// A household whose state is in this database, and whose Hob runs.
 async fn household(database: &Database<'_>) -> TestHob {
     TestHob::running(&format!("[state]\nurl = '{}'", database.url())).await
-}
-
-/// Another daemon of the same household, which stands by.
-struct Standby {
-    home: TempDir,
-    process: HobProcess,
-}
-
-impl Standby {
-    async fn of(hob: &TestHob) -> Self {
-        let home = tempfile::tempdir().unwrap();
-        std::fs::copy(hob.path("config.toml"), home.path().join("config.toml")).unwrap();
-        let mut process = HobProcess::start(hob_command(home.path(), &["run"]));
-        process.until_log("daemon.stands_by").await;
-        Self { home, process }
-    }
 }
 
 fn gated(gate: &Gate, text: &str) -> Reply {
@@ -158,7 +143,7 @@ async fn n15_a_server_that_falls_over_leaves_the_lease_where_it_is() {
     let database = cluster.database();
     let mut hob = household(&database).await;
     let _other = Standby::of(&hob).await;
-    let leader = "SELECT boot FROM leases";
+    let leader = "SELECT boot FROM leases WHERE what = 'house'";
     let before = database.ask(leader);
     cluster.cut_off();
     assert_eq!(hob.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");

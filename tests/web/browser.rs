@@ -7,7 +7,7 @@ use hob_http::direct_client;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
-use hob_testkit::process::{hob_command, within};
+use hob_testkit::process::{HobProcess, hob_command, within};
 use hob_testkit::test_hob::TestHob;
 
 /// Somebody's browser.
@@ -25,9 +25,14 @@ pub(crate) async fn hob(more: &str) -> TestHob {
 
 /// Where the page is.
 pub(crate) async fn root(hob: &mut TestHob) -> String {
-    hob.process().until_logged("server.listening", 1).await;
-    let log = hob.process().log();
-    let line = log.lines().find(|line| line.contains("server.listening")).unwrap();
+    root_logged(hob.process(), "server.listening").await
+}
+
+/// The address that a process tells with this event.
+pub(crate) async fn root_logged(process: &mut HobProcess, event: &str) -> String {
+    process.until_log(event).await;
+    let log = process.log();
+    let line = log.lines().find(|line| line.contains(event)).unwrap();
     let address = line.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
     format!("http://{address}")
 }

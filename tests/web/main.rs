@@ -18,4 +18,5 @@ mod memory;
 mod operations;
 mod push;
 mod runs;
+mod standby;
 mod voice;

@@ -4,11 +4,16 @@
 
 use std::fs;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use rustix::system::uname;
+
 use crate::Tx;
 use crate::error::StoreError;
+#[cfg(feature = "postgres")]
+use crate::postgres::address;
 use crate::tx::Engine;
 
 /// In the data directory: the id of the last start.
@@ -45,8 +50,7 @@ impl DaemonIdentity {
 
 /// What the daemon of a data directory is called: by its host, and the directory.
 pub fn name(data_dir: &Path) -> String {
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}:{}", host.trim(), data_dir.display())
+    format!("{}:{}", uname().nodename().to_string_lossy(), data_dir.display())
 }
 
 /// The daemon that leads, as one that stands by sees it.
@@ -56,9 +60,11 @@ pub struct LeadingDaemon {
     pub name: String,
     /// Its config says the same of people and channels.
     pub is_alike: bool,
+    /// Where it serves the page, as it is reached from here; none: it is not.
+    pub serves_at: Option<SocketAddr>,
 }
 
-/// Is told which daemon leads while this one stands by, and may break off.
+/// Is told which daemon leads while this one stands by, and where it serves once it does; may break off.
 pub type StandsBy<'a> = dyn Fn(&LeadingDaemon) -> ControlFlow<()> + Sync + 'a;
 
 /// A daemon that is there.
@@ -74,10 +80,10 @@ pub struct RunningDaemon {
 }
 
 #[cfg(feature = "postgres")]
-const THERE: &str = "SELECT d.name, d.version, h.boot IS NOT NULL AS leads, d.config IS NOT DISTINCT FROM lead.config AS is_alike
-    FROM daemons d JOIN daemon_beats b ON b.boot = d.boot AND b.alive_until >= clock_ms()
-      LEFT JOIN leases h ON h.boot = d.boot LEFT JOIN (SELECT o.config FROM daemons o JOIN leases l ON l.boot = o.boot) AS lead ON true
-    ORDER BY h.boot IS NULL, d.name";
+const THERE: &str = "WITH lead AS (SELECT o.boot, o.config FROM daemons o JOIN leases l ON l.boot = o.boot AND l.what = 'house')
+    SELECT d.name, d.version, lead.boot IS NOT DISTINCT FROM d.boot AS leads, d.config IS NOT DISTINCT FROM lead.config AS is_alike
+    FROM daemons d JOIN daemon_beats b ON b.boot = d.boot AND b.alive_until >= clock_ms() LEFT JOIN lead ON true
+    ORDER BY leads DESC, d.name";
 
 /// Those that are there, first the one that leads; nothing beside a file, whose daemon is the only one.
 pub async fn list(tx: &mut Tx) -> Result<Vec<RunningDaemon>, StoreError> {
@@ -89,5 +95,16 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<RunningDaemon>, StoreError> {
             let all = rows.into_iter();
             Ok(all.map(|(name, version, leads, is_alike)| RunningDaemon { name, version, leads, is_alike }).collect())
         }
+    }
+}
+
+/// Lets those that stand by know where this daemon, which leads, serves the page, and gives what they are told. Beside a file there
+/// is nobody to know it.
+#[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "there is no other daemon"))]
+pub async fn serve_at(tx: &mut Tx, listens: SocketAddr) -> Result<Option<SocketAddr>, StoreError> {
+    match tx.engine() {
+        Engine::Sqlite(_) => Ok(None),
+        #[cfg(feature = "postgres")]
+        Engine::Postgres(connection) => Ok(Some(address::serve_at(connection, listens).await?)),
     }
 }

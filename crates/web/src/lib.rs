@@ -3,7 +3,7 @@
 //! Never: a decision about a run, or an answer that tells more than whoever asks has proved to know.
 //! Start at [`serve::serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] and [`status`] tell how Hob
 //! fares; [`page`] is Hob's own page, behind the [`access`], with
-//! [`chat`], [`push`] and [`memory`]; [`mcp`] is Hob for other programs' models; [`local`] is the socket, [`local_client`] asks over it.
+//! [`chat`], [`push`] and [`memory`]; [`forward`] hands on what a daemon is asked that stands by; [`mcp`] is Hob for other programs' models; [`local`] is the socket, [`local_client`] asks over it.
 
 pub mod access;
 pub(crate) mod api_error;
@@ -11,6 +11,7 @@ pub mod app_state;
 pub mod chat;
 pub mod classes;
 pub(crate) mod compat;
+pub mod forward;
 pub mod health;
 pub mod hooks;
 pub mod limit;

@@ -47,7 +47,8 @@ impl<'d> Fleet<'d> {
 
     /// Which one leads; none: nobody, for a moment.
     fn leader(&self) -> Option<usize> {
-        let name = self.database.ask("SELECT d.name FROM leases l JOIN daemons d ON d.boot = l.boot");
+        let name =
+            self.database.ask("SELECT d.name FROM leases l JOIN daemons d ON d.boot = l.boot WHERE l.what = 'house'");
         self.homes.iter().position(|home| name.ends_with(&home.join("data").display().to_string()))
     }
 

@@ -34,6 +34,7 @@ pub mod postgres_wire;
 pub mod process;
 pub mod scripted;
 pub mod served;
+pub mod standby;
 pub mod stream;
 pub mod test_hob;
 pub mod validate;

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::address::{SERVES_AT, reached, this_network};
 use super::use_together;
 use crate::daemons::{DaemonIdentity, LeadingDaemon, StandsBy};
 use crate::error::StoreError;
@@ -39,7 +40,8 @@ const BE_HEARD: &str = "INSERT INTO daemon_beats (boot, alive_until) VALUES ($1,
 /// A sign of life and a look in one.
 const BEAT_AND_LOOK: &str =
     "WITH beat AS (UPDATE daemon_beats SET alive_until = clock_ms() + $2 WHERE boot = $1 RETURNING boot)
-     SELECT (SELECT count(*) FROM beat) AS heard, l.boot, d.name, d.version, d.config, b.alive_until < clock_ms() AS is_silent
+     SELECT (SELECT count(*) FROM beat) AS heard, l.boot, d.name, d.version, d.config, b.alive_until < clock_ms() AS is_silent,
+       (SELECT min(s.what) FROM leases s WHERE s.boot = l.boot AND starts_with(s.what, $4)) AS served
      FROM (SELECT) AS one LEFT JOIN leases l ON l.what = $3 LEFT JOIN daemons d ON d.boot = l.boot
        LEFT JOIN daemon_beats b ON b.boot = l.boot";
 /// As long as these rows are locked, their daemons are not heard again.
@@ -219,13 +221,15 @@ struct Holder {
     version: String,
     config: String,
     is_silent: bool,
+    served: Option<String>,
 }
 
 impl Holder {
     fn seen_by(self, who: &DaemonIdentity) -> LeadingDaemon {
         // Another version writes it in other words.
         let is_alike = self.config == who.config || self.version != env!("CARGO_PKG_VERSION");
-        LeadingDaemon { name: self.name, is_alike }
+        let serves_at = self.served.and_then(|served| reached(&served, this_network().as_deref()));
+        LeadingDaemon { name: self.name, is_alike, serves_at }
     }
 }
 
@@ -273,14 +277,14 @@ impl Link {
     async fn look(&mut self, boot: &str) -> Result<Look, StoreError> {
         within(async {
             let mut connection = self.connection().await?;
-            let look = sqlx::query(BEAT_AND_LOOK).bind(boot).bind(millis(LEASE)).bind(HOUSE);
+            let look = sqlx::query(BEAT_AND_LOOK).bind(boot).bind(millis(LEASE)).bind(HOUSE).bind(SERVES_AT);
             let row = look.fetch_one(&mut connection).await?;
             self.connection = Some(connection);
             let holder = match row.try_get::<Option<String>, _>("boot")? {
                 Some(boot) => {
                     let (version, config) = (row.try_get("version")?, row.try_get("config")?);
                     let (name, is_silent) = (row.try_get("name")?, row.try_get("is_silent")?);
-                    Some(Holder { boot, name, version, config, is_silent })
+                    Some(Holder { boot, name, version, config, is_silent, served: row.try_get("served")? })
                 }
                 None => None,
             };

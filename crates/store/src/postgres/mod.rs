@@ -2,6 +2,7 @@
 //!
 //! Never: SQL of the program's own; that is one body for both engines. How a unit of work is committed is in [`transaction`].
 
+pub(crate) mod address;
 mod connections;
 pub(crate) mod lease;
 pub(crate) mod server;

@@ -36,20 +36,23 @@ impl PageHosts {
 
     /// Is it one of them, or the very address at which a request came in? Nobody else's name can be an address.
     pub(crate) fn accepts_host(&self, host: &str, reached: Option<SocketAddr>) -> bool {
-        let is_where = |at: SocketAddr| {
-            let host = host.parse::<SocketAddr>().or_else(|_no_port| host.parse().map(|ip: IpAddr| (ip, 80).into()));
-            host.is_ok_and(|host| (host.ip(), host.port()) == (at.ip().to_canonical(), at.port()))
-        };
-        self.know(host) || reached.is_some_and(is_where)
+        self.know(host) || reached.is_some_and(|at| is_address(host, at))
     }
 
-    fn know(&self, host: &str) -> bool {
+    pub(crate) fn know(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         self.hosts.contains(&host)
     }
 }
 
-fn with_port(host: &str, port: u16) -> String {
+/// Whether the host is that address.
+pub(crate) fn is_address(host: &str, at: SocketAddr) -> bool {
+    let host = host.parse::<SocketAddr>().or_else(|_no_port| host.parse().map(|ip: IpAddr| (ip, 80).into()));
+    host.is_ok_and(|host| (host.ip(), host.port()) == (at.ip().to_canonical(), at.port()))
+}
+
+/// How a server is called that listens at this port.
+pub(crate) fn with_port(host: &str, port: u16) -> String {
     if port == 80 { host.to_owned() } else { format!("{host}:{port}") }
 }
 
@@ -103,7 +106,7 @@ pub fn judge(places: &PageHosts, asked: &RequestFacts<'_>) -> Result<(), OriginR
         return Ok(());
     }
     let own = match (asked.origin, asked.site) {
-        (Some(origin), _) => is_own(origin, host),
+        (Some(origin), _) => is_own_origin(origin, host),
         // Browsers leave `Origin` out of a page's own GET, and tell the site instead.
         (None, Some(site)) => site == "same-origin" || site == "none",
         (None, None) => false,
@@ -111,7 +114,8 @@ pub fn judge(places: &PageHosts, asked: &RequestFacts<'_>) -> Result<(), OriginR
     if own { Ok(()) } else { Err(OriginRefusal::Origin) }
 }
 
-fn is_own(origin: &str, host: &str) -> bool {
+/// Whether pages of that origin are those of the host.
+pub(crate) fn is_own_origin(origin: &str, host: &str) -> bool {
     let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
     rest.is_some_and(|rest| rest.eq_ignore_ascii_case(host))
 }
