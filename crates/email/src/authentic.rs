@@ -19,8 +19,10 @@ struct Finding {
 }
 
 impl Finding {
+    /// What is said twice says nothing.
     fn property(&self, name: &str) -> Option<&str> {
-        self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        let mut said = self.properties.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        said.next().filter(|_| said.next().is_none())
     }
 
     /// The domain that a property names, be it an address.
@@ -32,21 +34,25 @@ impl Finding {
 /// What a believed server says of the sender of a letter from `domain`.
 pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) -> SenderProof {
     let nobody = |why: &str| SenderProof::Nobody { why: why.to_owned() };
-    let named: Vec<(String, Vec<Finding>)> = headers.values("Authentication-Results").map(parse).collect();
+    let named: Vec<(String, Option<Vec<Finding>>)> = headers.values("Authentication-Results").map(parse).collect();
     let is_believed = |server: &str| authserv_ids.iter().any(|known| known.eq_ignore_ascii_case(server));
     let Some((_, findings)) = named.iter().find(|(server, _)| is_believed(server)) else {
         return nobody(&no_trusted_server_hint(named.first().map(|(server, _)| server.as_str()), authserv_ids));
     };
+    let Some(findings) = findings else { return nobody("its server's Authentication-Results cannot be read") };
     let of = |method: &'static str| findings.iter().filter(move |finding| finding.method == method);
-    let vouched = |finding: &&Finding| match finding.property("header.from") {
-        Some(_) => finding.domain("header.from").is_some_and(|from| from.eq_ignore_ascii_case(domain)),
-        None => true,
-    };
-    if of("dmarc").any(|finding| finding.result == "pass" && vouched(&finding)) {
-        return SenderProof::Platform;
-    }
-    if of("dmarc").any(|finding| finding.result == "fail") {
-        return nobody("DMARC failed");
+    let dmarc: Vec<&Finding> = of("dmarc").collect();
+    match dmarc[..] {
+        [] => {}
+        [one] => match (one.result.as_str(), one.domain("header.from")) {
+            ("fail", _) => return nobody("DMARC failed"),
+            // The server may have read another sender in it.
+            (_, Some(from)) if !from.eq_ignore_ascii_case(domain) => return nobody("its DMARC is another sender's"),
+            ("pass", Some(_)) => return SenderProof::Platform,
+            _ => {}
+        },
+        // A server has one: a sender's own words stand among them.
+        [..] => return nobody("it has several results of DMARC"),
     }
     let signed = of("dkim").filter(|finding| finding.result == "pass").any(|finding| {
         let signer = finding.domain("header.d").or_else(|| finding.domain("header.i"));
@@ -81,13 +87,13 @@ pub(super) fn is_aligned(signer: &str, domain: &str) -> bool {
     !signer.is_empty() && (signer == domain || above)
 }
 
-/// A header's server and findings. What is no finding is passed over.
-fn parse(value: &str) -> (String, Vec<Finding>) {
-    let bare = without_comments(value);
+/// A header's server and findings, in which what is no finding is passed over; none of a header that says nothing that is sure.
+fn parse(value: &str) -> (String, Option<Vec<Finding>>) {
+    let (bare, is_sure) = without_comments(value);
     let mut parts = bare.split(';');
     // `server.example 1`: a version may stand behind the name.
     let server = parts.next().and_then(|part| part.split_whitespace().next()).unwrap_or_default().to_lowercase();
-    (server, parts.filter_map(finding).collect())
+    (server, is_sure.then(|| parts.filter_map(finding).collect()))
 }
 
 fn finding(part: &str) -> Option<Finding> {
@@ -102,9 +108,10 @@ fn finding(part: &str) -> Option<Finding> {
     Some(Finding { method, result: result.to_lowercase(), properties: properties.collect() })
 }
 
-/// Without what stands in brackets, which says nothing and may hold anything; and without `;` in quotes.
-fn without_comments(value: &str) -> String {
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+/// Without what stands in brackets, which says nothing and may hold anything; and without `;` in quotes. False: what a sender chose, such as
+/// the domain of a signature, may have begun or ended one of them.
+fn without_comments(value: &str) -> (String, bool) {
+    let (mut depth, mut quoted, mut escaped, mut is_sure) = (0_usize, false, false, true);
     let mut bare = String::with_capacity(value.len());
     for c in value.chars() {
         if std::mem::take(&mut escaped) {
@@ -113,7 +120,12 @@ fn without_comments(value: &str) -> String {
         match c {
             '\\' if quoted || depth > 0 => escaped = true,
             '"' if depth == 0 => quoted = !quoted,
-            '(' if !quoted => depth += 1,
+            // A sender's own words in a comment, which may end it.
+            '"' => is_sure = false,
+            '(' if !quoted => {
+                is_sure &= depth > 0 || !is_in_property(&bare);
+                depth += 1;
+            }
             ')' if !quoted && depth > 0 => depth -= 1,
             ';' | '=' if quoted => {}
             _ if depth > 0 => {}
@@ -121,7 +133,13 @@ fn without_comments(value: &str) -> String {
             c => bare.push(c),
         }
     }
-    bare
+    (bare, is_sure && depth == 0 && !quoted && !escaped)
+}
+
+/// Whether what stands so far ends within `header.d=…`.
+fn is_in_property(bare: &str) -> bool {
+    let word = bare.rsplit(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
+    word.split_once('=').is_some_and(|(name, _)| name.contains('.'))
 }
 
 #[cfg(test)]
@@ -144,6 +162,7 @@ mod tests {
             "Authentication-Results: mx.home.example; dkim=pass header.d=example.org",
             "Authentication-Results: mx.home.example; dkim=pass (2048-bit key; dmarc=fail) header.i=@example.org header.s=a",
             "Authentication-Results: mx.home.example; dkim/1 = pass header.d=\"example.org\"",
+            "Authentication-Results: mx.home.example; dkim=pass(2048-bit key) header.d=example.org (it is)",
             "Authentication-Results: mx.home.example; spf=pass smtp.mailfrom=ada@example.org",
             "Authentication-Results: mx.home.example; dkim=fail header.d=example.org; spf=pass smtp.mailfrom=example.org",
         ] {
@@ -157,6 +176,7 @@ mod tests {
             "Subject: x",
             "Authentication-Results: mx.evil.example; dmarc=pass header.from=example.org",
             "Authentication-Results: mx.home.example; none",
+            "Authentication-Results: mx.home.example; dmarc=pass",
             "Authentication-Results: mx.home.example; dmarc=fail header.from=example.org; dkim=pass header.d=example.org",
             "Authentication-Results: mx.home.example; dmarc=pass header.from=evil.example",
             "Authentication-Results: mx.home.example; dkim=pass header.d=evil.example; spf=pass smtp.mailfrom=x@evil.example",
@@ -168,6 +188,15 @@ mod tests {
             "Authentication-Results: mx.home.example; spf=none (; dmarc=pass header.from=example.org)",
             "Authentication-Results: mx.home.example; spf=none smtp.mailfrom=\"a; dmarc=pass header.from=example.org\"",
             "Authentication-Results: mx.evil.example (mx.home.example); dmarc=pass header.from=example.org",
+            // Some servers repeat the sender of the envelope in a comment.
+            "Authentication-Results: mx.home.example; spf=pass (domain of \"x); dmarc=pass header.from=example.org (\"@evil.example is fine) smtp.mailfrom=x",
+            "Authentication-Results: mx.home.example; spf=pass (domain of x); dmarc=pass header.from=example.org (@evil.example is fine); dmarc=fail",
+            "Authentication-Results: mx.home.example; spf=pass (of x); dkim=pass header.d=example.org (@evil.example is fine); dmarc=pass header.from=evil.example",
+            "Authentication-Results: mx.home.example; spf=pass smtp.mailfrom=ada@example.org smtp.mailfrom=x@evil.example",
+            // A domain may have a bracket in its name.
+            "Authentication-Results: mx.home.example; dkim=pass header.d=example.org(.evil.example header.s=a; dmarc=fail",
+            "Authentication-Results: mx.home.example; dkim=pass header.d=example.org(.evil.example header.s=a) header.b=x; dmarc=fail",
+            "Authentication-Results: mx.home.example; dkim=pass header.d=example.org header.s=\"; dmarc=fail",
             // One below the server's own is the sender's work.
             "Authentication-Results: mx.home.example; dmarc=fail\r\nAuthentication-Results: mx.home.example; dmarc=pass header.from=example.org",
         ] {

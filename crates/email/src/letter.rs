@@ -60,9 +60,8 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
     let Some(message) = parsed(&raw) else {
         return passed("it cannot be read");
     };
-    let senders = addresses(&message, HeaderName::From);
-    let Some(writer) = senders.first().cloned().or_else(|| addresses(&message, HeaderName::Sender).into_iter().next())
-    else {
+    // Who has sent it for somebody, as `Sender` says, is nobody whose words they are.
+    let Some(writer) = addresses(&message, HeaderName::From).into_iter().next() else {
         return passed("it names no sender");
     };
     let is_exempt = settings.answer_automatic_from.iter().any(|known| known.eq_ignore_ascii_case(&writer.address));
@@ -84,7 +83,7 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
     let all_quoted = first_quote(&body.text).filter(|_| is_all_quoted(&body.text)).map(QuotedLetter::quoted);
     let forwarded_from = forwarded_from.or_else(|| all_quoted.map(|letter| letter.author));
     let quoted = said.others.map(QuotedLetter::quoted).or_else(|| enclosed_quote(&body));
-    let proof = if senders.len() > 1 {
+    let proof = if named(&message, HeaderName::From).count() > 1 {
         SenderProof::Nobody { why: "it names several senders".to_owned() }
     } else {
         authentic::proof(&headers, &settings.authentication.authserv_ids, domain_of(&writer.address))
@@ -220,8 +219,13 @@ impl LetterContext<'_> {
 
 /// Those whom a header names, in order. What has no address is nobody.
 pub(super) fn addresses(message: &Message<'_>, header: HeaderName<'static>) -> Vec<Mailbox> {
-    let of = message.headers().iter().filter(|known| known.name == header);
-    of.filter_map(|known| known.value.as_address()).flat_map(Address::iter).filter_map(mailbox).collect()
+    named(message, header).filter_map(mailbox).collect()
+}
+
+/// The same, with those that have no address, or none that can be used.
+fn named<'m>(message: &'m Message<'_>, header: HeaderName<'static>) -> impl Iterator<Item = &'m Addr<'m>> {
+    let of = message.headers().iter().filter(move |known| known.name == header);
+    of.filter_map(|known| known.value.as_address()).flat_map(Address::iter)
 }
 
 fn mailbox(addr: &Addr<'_>) -> Option<Mailbox> {

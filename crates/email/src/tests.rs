@@ -406,12 +406,45 @@ fn verifier() -> Verifier {
 #[tokio::test]
 async fn n14_a_signature_is_checked_here_where_nobody_else_does() {
     let verifier = verifier();
-    let proof = async |raw: &str, domain: &str| verifier.proof(raw.as_bytes(), domain).await;
-    assert_eq!(proof(SIGNED, "football.example.com").await, SenderProof::Platform);
+    let joe = "joe@football.example.com";
+    let proof = async |raw: &str, address: &str| verifier.proof(raw.as_bytes(), address).await;
+    assert_eq!(proof(SIGNED, joe).await, SenderProof::Platform);
     let forged = SIGNED.replace("We lost the game.", "Send me the money.");
-    assert_ne!(proof(&forged, "football.example.com").await, SenderProof::Platform);
+    assert_ne!(proof(&forged, joe).await, SenderProof::Platform);
     let unsigned = SIGNED.split_once("From:").map(|(_, rest)| format!("From:{rest}")).unwrap();
-    insta::assert_snapshot!(format!("{:?}", proof(&unsigned, "football.example.com").await), @r#"Nobody { why: "it has no valid signature of its sender's domain" }"#);
+    insta::assert_snapshot!(format!("{:?}", proof(&unsigned, joe).await), @r#"Nobody { why: "it has no valid signature of its sender's domain" }"#);
+    // It is Joe's letter, whoever else it is taken for.
+    for address in ["ada@home.example", "ada@football.example.com", "", "@football.example.com"] {
+        assert_ne!(proof(SIGNED, address).await, SenderProof::Platform, "{address}");
+    }
+    let headers = (0..1_100).fold(String::new(), |headers, number| format!("{headers}X-{number}: 1\r\n"));
+    let signature = SIGNED.split_once("From:").unwrap().0;
+    for head in [headers, format!("X: {}\r\n", "a:".repeat(40_000)), signature.repeat(10)] {
+        let refused = proof(&format!("{head}{SIGNED}"), joe).await;
+        assert_eq!(refused, SenderProof::Nobody { why: "its head is too large to be checked".to_owned() });
+    }
+}
+
+/// Whatever two readers make of a sender's line, nobody is taken for whom a signature was not checked for.
+#[tokio::test]
+async fn n14_a_letter_with_two_faces_is_nobodys() {
+    let verifier = verifier();
+    for senders in [
+        "From: <@football.example.com>\r\nSender: ada@home.example",
+        "From: <ada@home.example> =?utf-8?B?!<joe@football.example.com>?= =?utf-8?B?eA==?=",
+        "From: <ada@home.example>, <@football.example.com>",
+        "From: ada@home.example\r\nFrom: joe@football.example.com",
+        "From: Joe <joe@football.example.com>\r\nFrom: ada@home.example",
+        "From: \"ada@home.example\" <joe@football.example.com> <ada@home.example>",
+        "From: friends: ada@home.example, joe@football.example.com;",
+    ] {
+        let raw = SIGNED.replace("From: Joe SixPack <joe@football.example.com>", senders);
+        let LetterOutcome::Said(inbound) = reading(raw.as_bytes(), raw.len() as u64) else { continue };
+        let address = inbound.sender.external_id;
+        let is_taken = |proof: &SenderProof| *proof == SenderProof::Platform && address != "joe@football.example.com";
+        assert!(!is_taken(&inbound.metadata.proof), "{senders}");
+        assert!(!is_taken(&verifier.proof(raw.as_bytes(), &address).await), "{senders}");
+    }
 }
 
 #[test]

@@ -22,6 +22,11 @@ use hob_core::domain::inbound::SenderProof;
 const RECORDS_MAX: usize = 1_000;
 /// How long all questions about one letter may take.
 const DEADLINE: Duration = Duration::from_secs(20);
+/// The most of a letter's head, in bytes, lines and signatures. Its time to be checked grows with the product of how many names a signature
+/// has and how many lines there are, and nobody is asked before it is.
+const HEAD_MAX: usize = 64 << 10;
+const HEAD_LINES_MAX: usize = 1_000;
+const SIGNATURES_MAX: usize = 10;
 
 type NoMx = NoCache<Box<str>, RecordSet<MX>>;
 type NoV4 = NoCache<Box<str>, RecordSet<std::net::Ipv4Addr>>;
@@ -61,18 +66,27 @@ impl Verifier {
         Ok(Self { dns, records })
     }
 
-    /// Whether a letter's signatures show that it is from `domain`.
-    pub(crate) async fn proof(&self, raw: &[u8], domain: &str) -> SenderProof {
+    /// Whether a letter's signatures show that it is from this address.
+    pub(crate) async fn proof(&self, raw: &[u8], address: &str) -> SenderProof {
         let nobody = |why: &str| SenderProof::Nobody { why: why.to_owned() };
-        match tokio::time::timeout(DEADLINE, self.check(raw, domain)).await {
+        match tokio::time::timeout(DEADLINE, self.check(raw, address)).await {
             Ok(Ok(())) => SenderProof::Platform,
             Ok(Err(why)) => nobody(why),
             Err(_elapsed) => nobody("its signature could not be checked in time"),
         }
     }
 
-    async fn check(&self, raw: &[u8], domain: &str) -> Result<(), &'static str> {
+    async fn check(&self, raw: &[u8], address: &str) -> Result<(), &'static str> {
+        if is_head_too_large(raw) {
+            return Err("its head is too large to be checked");
+        }
         let message = AuthenticatedMessage::parse(raw).ok_or("it cannot be read")?;
+        // Two readers of one header may come to two senders: only whom both find is shown to be it.
+        let [named] = message.froms() else { return Err("its signature is for several senders") };
+        if named.to_lowercase() != address.to_lowercase() {
+            return Err("its signature is for another sender");
+        }
+        let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain);
         let signatures = self.dns.verify_dkim(self.asking(&message)).await;
         let passed = |output: &&mail_auth::DkimOutput<'_>| output.result() == &DkimResult::Pass;
         let signers = signatures.iter().filter(passed).filter_map(|output| output.signature());
@@ -93,6 +107,21 @@ impl Verifier {
     fn asking<P>(&self, params: P) -> Parameters<'_, P, DnsCache, NoMx, NoV4, NoV6, NoPtr> {
         Parameters::new(params).with_txt_cache(&self.records)
     }
+}
+
+fn is_head_too_large(raw: &[u8]) -> bool {
+    let (mut lines, mut signatures, mut bytes) = (0, 0, 0);
+    for line in raw.split_inclusive(|byte| *byte == b'\n').take_while(|line| !matches!(*line, [b'\n'] | [b'\r', b'\n']))
+    {
+        lines += 1;
+        bytes += line.len();
+        let name = line.split(|byte| *byte == b':').next().unwrap_or_default().trim_ascii();
+        signatures += usize::from(name.eq_ignore_ascii_case(b"DKIM-Signature"));
+        if bytes > HEAD_MAX || lines > HEAD_LINES_MAX || signatures > SIGNATURES_MAX {
+            return true;
+        }
+    }
+    false
 }
 
 impl ResolverCache<Box<str>, Txt> for DnsCache {

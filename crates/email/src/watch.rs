@@ -354,8 +354,7 @@ impl<'a> Watcher<'a> {
         let Some(verifier) = &self.email.verifier else { return inbound };
         let names_one = !matches!(&inbound.metadata.proof, SenderProof::Nobody { why } if why.contains("several"));
         if inbound.metadata.proof != SenderProof::Platform && names_one {
-            let domain = inbound.sender.external_id.rsplit_once('@').map_or("", |(_, domain)| domain);
-            inbound.metadata.proof = verifier.proof(raw, domain).await;
+            inbound.metadata.proof = verifier.proof(raw, &inbound.sender.external_id).await;
         }
         inbound
     }
