@@ -1,6 +1,7 @@
 //! What goes on beside the runs from the start to the stop: receiving, heartbeats, rounds, sweeping.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +16,13 @@ use crate::daemon::{Blueprint, backups, upkeep};
 use hob_config::memory::MemoryConfig;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::RunId;
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::policy::heartbeat::{prompt_with_list, until_next};
 use hob_memory::forget;
 use hob_memory::recall::Memory;
 use hob_memory::retention::{self, Retention};
 use hob_router::delivery::Delivery;
-use hob_router::heartbeat::Heartbeat;
+use hob_router::heartbeat::{Heartbeat, HeartbeatList};
 use hob_router::intake::Router;
 use hob_router::lanes::Lanes;
 use hob_skill::loaded_skills::SkillFolders;
@@ -310,17 +312,29 @@ pub(super) async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: Cancel
 
 /// The heartbeat with what its list holds now; none: there is nothing to look at.
 async fn with_list(heartbeat: &Heartbeat) -> Option<Heartbeat> {
-    let Some(file) = &heartbeat.file else { return Some(heartbeat.clone()) };
-    let text = match tokio::fs::read_to_string(file).await {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+    let Some(HeartbeatList { path, written_by_tools }) = &heartbeat.list else { return Some(heartbeat.clone()) };
+    let read = async {
+        let real = tokio::fs::canonicalize(path).await?;
+        Ok::<_, io::Error>((tokio::fs::read_to_string(&real).await?, real))
+    };
+    let (text, real) = match read.await {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
-            tracing::warn!(file = %file.display(), %error, "the heartbeat's list cannot be read");
+            tracing::warn!(file = %path.display(), %error, "the heartbeat's list cannot be read");
             return None;
         }
     };
     let prompt = prompt_with_list(&heartbeat.prompt, &text)?;
-    Some(Heartbeat { prompt, ..heartbeat.clone() })
+    // Where its name lies, and where that leads: a link to somewhere else may have been laid.
+    let named = path.parent().and_then(|folder| folder.canonicalize().ok()).unwrap_or_else(|| path.clone());
+    let is_within = |folder: &PathBuf| {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        [&named, &real].into_iter().any(|list| list.starts_with(&folder))
+    };
+    let source = || OriginSource::new(Origin::File, &path.display().to_string());
+    let taint = written_by_tools.iter().any(is_within).then(source).into_iter().collect();
+    Some(Heartbeat { prompt, taint, ..heartbeat.clone() })
 }
 
 /// Sleeps as long as the config that runs says; another config ends the sleep. True if it was woken because of the stop.

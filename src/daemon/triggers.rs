@@ -1,5 +1,6 @@
 //! What begins by itself: the config's schedules, the timer of all schedules, and what calls in over HTTP.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router as Routes;
@@ -11,7 +12,7 @@ use crate::daemon::restartable_task::RestartableTask;
 use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::toolset::home::HomeHandle;
 use crate::daemon::trigger_target::{TriggerTarget, trigger_owner};
-use crate::daemon::{Blueprint, background, config_mapping, terminal_notice};
+use crate::daemon::{Blueprint, background, config_mapping, terminal_notice, toolset};
 use hob_config::Config;
 use hob_config::heartbeat::HeartbeatConfig;
 use hob_config::problem::Finding;
@@ -21,13 +22,14 @@ use hob_config::zone;
 use hob_core::domain::channel::Adapter;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
 use hob_core::policy::access::AccessList;
 use hob_core::policy::pairing::Code;
 use hob_core::policy::schedule::RuleError;
 use hob_core::policy::schedule::check::LookTarget;
 use hob_core::policy::schedule::read::{ReadError, read};
-use hob_router::heartbeat::Heartbeat;
+use hob_router::heartbeat::{Heartbeat, HeartbeatList};
 use hob_router::intake::Router;
 use hob_router::pairing;
 use hob_router::schedules::sync::DeclaredSchedule;
@@ -35,6 +37,7 @@ use hob_router::webhook_runs::WebhookTask;
 use hob_store::error::StoreError;
 use hob_store::schedules::Timing;
 use hob_store::{Store, Tx, members, private_chats};
+use hob_tools::workspace::Workspace;
 use hob_web::hooks::{self, Webhook, Webhooks};
 use hob_web::limit::PerMinuteLimit;
 use hob_web::signature::SignatureScheme;
@@ -60,7 +63,7 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Prep
     let owners = store.read(async |tx| owners(tx, &config_mapping::access(config)).await).await?;
     begins.declared = declared(blueprint, &owners)?;
     begins.webhooks = webhooks(config, &owners);
-    begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.serves.is_configured());
+    begins.heartbeat = heartbeat(config, &blueprint.data_dir, &owners).filter(|_| blueprint.serves.is_configured());
     let is_wanted = !config.schedule.is_empty() || !config.webhooks.is_empty() || config.heartbeat.is_some();
     begins.waits_for_owner = is_wanted && trigger_owner(config, &owners, TriggerTarget::default()).is_none();
     Ok(begins)
@@ -157,12 +160,16 @@ pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> 
 }
 
 /// How Hob looks by itself whether there is something to do.
-fn heartbeat(config: &Config, owners: &[(String, Conversation)]) -> Option<Heartbeat> {
+fn heartbeat(config: &Config, data_dir: &Path, owners: &[(String, Conversation)]) -> Option<Heartbeat> {
     let heartbeat = config.heartbeat.as_ref()?;
     let (owner, conversation) =
         trigger_owner(config, owners, TriggerTarget::of(heartbeat.to.as_deref(), heartbeat.telegram_chat))?;
     let HeartbeatConfig { every_secs, prompt, file, .. } = heartbeat.clone();
-    Some(Heartbeat { every_secs, prompt, conversation, owner, file })
+    let Workspace { root, write, .. } = toolset::workspace(config, data_dir);
+    let written_by_tools =
+        if config.workspace.trusted { Vec::new() } else { [root].into_iter().chain(write).collect() };
+    let list = file.map(|path| HeartbeatList { path, written_by_tools });
+    Some(Heartbeat { every_secs, prompt, conversation, owner, list, taint: Taint::default() })
 }
 
 /// The words under `[[schedule]]` that are no rule: the config knows nothing of rules.

@@ -6,8 +6,9 @@ use crate::problem::Problems;
 use crate::{redacted_text, secrets};
 
 /// What an admin may change; all else is the owner's, for by it somebody could get more power. So is each table that a key can
-/// stand in, wherever it is: who says where a key goes has it.
-const ADMINS: [&str; 16] = [
+/// stand in, wherever it is: who says where a key goes has it. And so are words that are told to the model in everybody's name, and
+/// where an owner is spoken to.
+const ADMINS: [&str; 26] = [
     "provider.models",
     "provider.temperature",
     "provider.max_output_tokens",
@@ -18,11 +19,21 @@ const ADMINS: [&str; 16] = [
     "models",
     "aliases",
     "budget",
-    "agent",
+    "agent.iterations_max",
+    "agent.iterations_step",
+    "agent.iterations_cap",
+    "agent.soft_limit_secs",
+    "agent.hard_limit_secs",
+    "agent.history_messages_max",
+    "agent.message_chars_max",
+    "agent.tool_output_chars_max",
+    "agent.tool_retries_ms",
+    "agent.queue_mode",
+    "agent.time_zone",
     "context",
     "memory",
     "guards",
-    "heartbeat",
+    "heartbeat.every_secs",
     "delivery",
 ];
 
@@ -273,6 +284,15 @@ iterations_max = 7   # enough
             "transcription.base_url",
             "speech.command",
             "telemetry.otlp",
+            "agent",
+            "agent.system_prompt",
+            "agent.persona",
+            "agent.default_guest_modules",
+            "heartbeat",
+            "heartbeat.prompt",
+            "heartbeat.file",
+            "heartbeat.to",
+            "heartbeat.telegram_chat",
         ] {
             assert!(is_owners(key), "{key}");
         }

@@ -31,7 +31,17 @@ pub struct Heartbeat {
     /// The platform's id of the owner in whose name it looks.
     pub owner: String,
     /// What there is to look at; while it is empty, nobody is asked.
-    pub file: Option<PathBuf>,
+    pub list: Option<HeartbeatList>,
+    /// What its words come from.
+    pub taint: Taint,
+}
+
+/// A file with what there is to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeartbeatList {
+    pub path: PathBuf,
+    /// Folders in which tools write for anybody who may ask for it: a list in there is no owner's words.
+    pub written_by_tools: Vec<PathBuf>,
 }
 
 impl Router {
@@ -51,7 +61,7 @@ impl Router {
 
 /// Enqueues the run of a slot.
 async fn beat(tx: &mut Tx, heartbeat: &Heartbeat, role: Role, now: Timestamp) -> Result<Option<SessionId>, StoreError> {
-    let Heartbeat { every_secs, prompt, conversation, owner, .. } = heartbeat;
+    let Heartbeat { every_secs, prompt, conversation, owner, taint, .. } = heartbeat;
     // A platform lets nobody be spoken to who has never written.
     let Some(user) = users::find(tx, conversation, owner).await? else {
         return Ok(None);
@@ -71,7 +81,7 @@ async fn beat(tx: &mut Tx, heartbeat: &Heartbeat, role: Role, now: Timestamp) ->
         conversation,
         text: prompt.clone(),
         order: RunKind::Heartbeat,
-        taint: Taint::default(),
+        taint: taint.clone(),
         undo: None,
     };
     Ok(triggered_runs::begin(tx, what, now).await?.map(|_| session.id))
