@@ -17,7 +17,8 @@ const FALLBACK_CHARS_MAX: usize = 200;
 pub(super) fn words(text: &str, markup: Option<&str>) -> Value {
     let text = clean(text);
     // Nobody is called by what Hob says.
-    let mut content = json!({"msgtype": "m.text", "body": text, "m.mentions": {}});
+    // Nor is anything fetched that it names (MSC4095, as Beeper's clients know it).
+    let mut content = json!({"msgtype": "m.text", "body": text, "m.mentions": {}, "com.beeper.linkpreviews": []});
     if let Some(markup) = markup {
         content["format"] = HTML.into();
         content["formatted_body"] = markup.into();

@@ -213,7 +213,12 @@ impl Terminal {
         let outcome = self.finish(command, fields, &bench.confinement, invocation.draft).await;
         // What it changed counts whatever came of it.
         let Some(said) = bench.end().await else { return outcome };
-        outcome.map(|outcome| outcome.with(&said)).map_err(|why| format!("{why}\n{said}"))
+        let outcome = match outcome {
+            Ok(outcome) => outcome.with(&said),
+            Err(why) => Outcome::Error(format!("{why}\n{said}")),
+        };
+        // It names files, and whoever packed an archive has named those that it held.
+        Ok(self.tainted_output(true, outcome))
     }
 
     async fn finish(

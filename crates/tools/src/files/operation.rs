@@ -174,7 +174,9 @@ async fn run_in_draft(
     };
     let told = run_in_worker(&bench, room, &deed).await;
     let Some(said) = bench.end().await else { return told };
-    told.map(|told| FileOperationResult { text: format!("{}\n{said}", told.text), ..told })
+    // It names files, and whoever named those may be anybody.
+    let of = |of: Option<String>| of.or_else(|| Some(".".to_owned()));
+    told.map(|told| FileOperationResult { text: format!("{}\n{said}", told.text), of: of(told.of), ..told })
 }
 
 async fn run_in_worker(

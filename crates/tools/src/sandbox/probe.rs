@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
+use crate::sandbox::restrictions::SYSTEM;
 use crate::sandbox::spec::{CHANGED, EscapeTrial, Limits, Overlay, SandboxAccess, TrialReport};
 use crate::sandbox::{Namespaces, Sandbox, SandboxProfile, Strength, entry_arguments};
 use hob_store::work_dir::{self, WorkDir};
@@ -168,7 +169,8 @@ fn strength(found: &TrialReport, namespaces: Option<Namespaces>, question: &Prob
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let own = [("data", Some(question.data_dir)), ("config", question.config)];
     for (what, own) in own.into_iter().filter_map(|(what, own)| Some((what, own?))) {
-        for path in question.reach.read.iter().chain(&question.reach.write) {
+        let reached = question.reach.read.iter().chain(&question.reach.write).map(PathBuf::as_path);
+        for path in reached.chain(SYSTEM.map(Path::new)) {
             // A link to it can be laid anew where it lies.
             if [own.to_owned(), real(own)].iter().any(|own| own.starts_with(path) || own.starts_with(real(path))) {
                 let path = real(path);
@@ -206,9 +208,15 @@ mod tests {
             matches!(strength(&found, Some(Namespaces::Own), &question), Strength::Full { .. })
         };
         assert!(holds("home/hob.toml", "data"));
-        for (config, data) in
-            [("work/hob.toml", "data"), ("home/link", "data"), ("work/link", "data"), ("home/x", "work")]
-        {
+        for (config, data) in [
+            ("work/hob.toml", "data"),
+            ("home/link", "data"),
+            ("work/link", "data"),
+            ("home/x", "work"),
+            // Every command may read what the system is.
+            ("home/hob.toml", "/opt/hob/data"),
+            ("/usr/local/etc/hob.toml", "data"),
+        ] {
             assert!(!holds(config, data), "{config}, {data}");
         }
     }
