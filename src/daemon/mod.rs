@@ -240,6 +240,7 @@ impl Daemon {
         });
         let begins = triggers::prepare(blueprint, store).await?;
         delivery.sweep().await?;
+        router.take_up_follow_ups().await?;
         lanes.reconcile().await?;
         upkeep::keep_up(shutdown, store, &roots.contents, blueprint, roots.upkeep.clone());
         let (model, heard) = (made.told.clone(), made.ports.models.watch().answers_seen());

@@ -41,7 +41,7 @@ async fn k3_a_database_from_a_newer_hob() {
     let before = std::fs::read(hob.path("data/hob.db")).unwrap();
     let (code, said) = refused(hob_command(hob.home.path(), &["run"])).await;
     assert_eq!(code, Some(65));
-    insta::assert_snapshot!(said, @"hob: the database was made by a newer Hob (schema 999, this one knows 46): start that one, or restore a backup");
+    insta::assert_snapshot!(said, @"hob: the database was made by a newer Hob (schema 999, this one knows 47): start that one, or restore a backup");
     assert!(std::fs::read(hob.path("data/hob.db")).unwrap() == before, "it was left alone");
 }
 

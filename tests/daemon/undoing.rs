@@ -6,6 +6,7 @@ use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::ids::{CallId, RunId, SessionKey, UserId};
 use hob_tools::changes::{DraftId, DraftOwner, Drafts};
 use hob_tools::workspace::Workspace;
+use serde_json::json;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::process::hob_command;
@@ -60,4 +61,52 @@ async fn a_change_is_taken_back_in_its_own_conversation_and_by_the_house() {
     assert!(!there("one"));
     assert!(undo(&hob).await.contains("there is no change of the last day that could be taken back"));
     hob.nothing_refused();
+}
+
+/// As a kill leaves it between the command that was taken in and what it asks for, before that was begun and after it was done.
+#[tokio::test]
+async fn an_undo_that_was_cut_off_takes_back_one_change_at_most_and_says_so() {
+    let not_begun = "I was restarted before anything was taken back. If it is still to be, say /undo again.";
+    for (has_begun, is_done, expected) in
+        [(false, false, not_begun), (true, false, "1 change taken back."), (true, true, "1 change taken back.")]
+    {
+        let mut hob = TestHob::running("").await;
+        hob.ask(ADA, "hello", Reply::text("Hello.")).await;
+        hob.recorded(1).await;
+        changed(&hob, 101, "one").await;
+        changed(&hob, 102, "two").await;
+        hob.crash().await;
+        if is_done {
+            assert_eq!(undo(&hob).await, "1 change taken back.\n");
+        }
+        let draft = if has_begun { "'run-102-call-1.0'" } else { "NULL" };
+        hob.execute(
+            "INSERT INTO inbound (session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at)
+             SELECT session_id, user_id, channel, account, chat, 'cut-off', '/undo', 0, 'command', sent_at, received_at FROM inbound",
+        )
+        .await;
+        let (message, user, session) = hob
+            .row::<(i64, i64, i64)>("SELECT id, user_id, session_id FROM inbound WHERE external_id = 'cut-off'")
+            .await;
+        let request = json!({
+            "action": "undo",
+            "principal": { "user": user, "name": "Ada", "role": "user", "trust": "trusted" },
+            "session": ADA.to_string(),
+            "session_id": session,
+            "place": { "channel": "telegram", "account": "default", "chat": ADA.to_string(), "thread": null },
+        });
+        let add =
+            format!("INSERT INTO follow_ups (inbound_id, request, draft) VALUES ({message}, '{request}', {draft})");
+        hob.execute(sqlx::AssertSqlSafe(add)).await;
+        hob.start().await;
+        assert_eq!(hob.told(ADA, 2).await[1], expected);
+        let there = |name: &str| hob.path("data/workspace").join(name).exists();
+        assert_eq!((there("one"), there("two")), (true, !has_begun), "one change at most, and no other");
+        assert_eq!(hob.value::<i64>("SELECT count(*) FROM follow_ups").await, 0);
+        hob.recorded(1).await;
+        hob.restart().await;
+        assert_eq!(hob.ask(ADA, "and now?", Reply::text("Nothing.")).await, "Nothing.");
+        assert_eq!(hob.heard(ADA).len(), 3, "it is said once");
+        hob.nothing_refused();
+    }
 }

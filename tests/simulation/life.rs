@@ -252,6 +252,7 @@ impl Process {
             delivery,
             alarm: Arc::default(),
         });
+        router.take_up_follow_ups().await?;
         Ok(Self { store, lanes, router, accounts, tracker, outside: CancellationToken::new(), drain, cut })
     }
 

@@ -9,14 +9,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::command_follow_ups::{conclude, persist};
 use crate::intake::Router;
-use crate::triggered_runs::say;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::InboundId;
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Principal;
 use hob_core::policy::schedule::check::LookVerdict;
+use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_telemetry::tasks;
 use hob_tools::schedule::look::{LookOrder, LookResult, Looker};
@@ -91,11 +92,13 @@ impl Router {
                 Ok(found) => found.unwrap_or_else(|| NONE.to_owned()),
                 Err(LateError) => LATE.to_owned(),
             };
-            let (key, now) = (format!("today:{inbound}"), clock.now());
-            match store.write(async move |tx| say(tx, &place, &key, &text, now).await).await {
-                Ok(session) => delivery.wake(session),
-                Err(error) => tracing::warn!(%error, "what is on today is not said"),
-            }
+            let now = clock.now();
+            let said = async move |tx: &mut Tx| conclude(tx, inbound, &place, &text, now).await;
+            persist(|| async {
+                store.write(said.clone()).await?.into_iter().for_each(|session| delivery.wake(session));
+                Ok(())
+            })
+            .await;
         });
     }
 }

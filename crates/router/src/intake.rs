@@ -8,7 +8,7 @@ mod queue;
 pub mod run_commands;
 mod sender_access;
 mod speculation;
-mod transaction;
+pub(crate) mod transaction;
 mod undo;
 
 use std::collections::BTreeMap;
@@ -197,7 +197,7 @@ impl Router {
         if let Some(FollowUpRequest { what, order }) = taken.follow_up {
             match (what, config.services.agenda.clone()) {
                 (FollowUp::Reload, _) => config.services.config.request_reload(place),
-                (FollowUp::Undo, _) => self.undo(&config.services.drafts, order, place).await?,
+                (FollowUp::Undo, _) => self.undo(&config.services.drafts, order, place).await,
                 (FollowUp::LogIn(login), _) => self.log_in(login, order.inbound, place),
                 (FollowUp::Today, Some(agenda)) => {
                     let CommandOrigin { inbound, principal, .. } = order;

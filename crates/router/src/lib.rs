@@ -9,6 +9,7 @@ mod attachments;
 mod chat_migration;
 mod clean;
 pub mod command;
+mod command_follow_ups;
 pub mod command_handlers;
 pub mod cost;
 pub mod delivery;

@@ -189,6 +189,15 @@ pub(super) fn skills(list: &SkillList) -> String {
     head.into_iter().chain(lines).chain(others).chain(bad).collect::<Vec<_>>().join("\n")
 }
 
+/// `/undo`, cut off by a restart before it began.
+pub(super) const UNDO_CUT_OFF: &str =
+    "I was restarted before anything was taken back. If it is still to be, say /undo again.";
+
+/// `/login`, cut off by a restart.
+pub(super) fn login_cut_off(server: &str) -> String {
+    format!("I was restarted during the login at {server}. If it still needs one, begin again: /login {server}")
+}
+
 /// `/undo`, and it cannot be done.
 pub(super) fn undo_failed(error: &ChangesError) -> String {
     format!("I could not take it back: {error}.")

@@ -1,10 +1,12 @@
 //! `/undo`: takes back the last effect that was had in a conversation: a change of the workspace, or what a tool did whose inverse is
 //! known (row N16).
 //!
-//! Files move after the command is committed, so that a message which is delivered twice takes back one change. An inverse is called
+//! Files move after the command is committed, so that a message which is delivered twice takes back one change
+//! ([`crate::command_follow_ups`]). An inverse is called
 //! in a run of its own: it is recorded before it is made, once, and who is cut off is asked what became of it.
 //! Start at `take_back`.
 
+use crate::command_follow_ups::persist;
 use crate::intake::Router;
 use crate::texts;
 use crate::triggered_runs::{self, TriggeredRun};
@@ -14,7 +16,7 @@ use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::principal::{Principal, Role};
 use hob_store::error::StoreError;
-use hob_store::{Tx, millis, undos, users};
+use hob_store::{Tx, follow_ups, millis, undos, users};
 use hob_tools::changes::draft_dir::DraftDir;
 use hob_tools::changes::{ChangesError, Drafts};
 use jiff::Timestamp;
@@ -74,29 +76,39 @@ pub(super) async fn take_back(
 
 impl Router {
     /// Takes it back, and says what came of it.
-    pub(super) async fn undo(
-        &self,
-        drafts: &Drafts,
-        order: CommandOrigin,
-        place: Conversation,
-    ) -> Result<(), StoreError> {
-        let key = format!("undo:{}", order.inbound);
-        let told = self.undone(drafts, order, &place).await?;
-        match told {
-            Some(text) => self.tell(place, key, text).await,
+    pub(super) async fn undo(&self, drafts: &Drafts, order: CommandOrigin, place: Conversation) {
+        persist(|| self.try_undo(drafts, &order, &place)).await;
+    }
+
+    async fn try_undo(&self, drafts: &Drafts, order: &CommandOrigin, place: &Conversation) -> Result<(), StoreError> {
+        match self.undone(drafts, order.clone(), place).await? {
+            Some(text) => self.conclude(order.inbound, place, text).await,
             None => Ok(()),
         }
     }
 
-    /// What came of it; none: a run says that.
+    /// What came of it; none: a run says that, or it was said.
     async fn undone(
         &self,
         drafts: &Drafts,
         order: CommandOrigin,
         place: &Conversation,
     ) -> Result<Option<String>, StoreError> {
-        let (drafts, session, id) = (drafts.clone(), order.session.clone(), order.id);
+        let (drafts, session, id, inbound) = (drafts.clone(), order.session.clone(), order.id, order.inbound);
         let now = self.clock.now();
+        let open = self.store.read(async move |tx| follow_ups::find(tx, inbound).await).await?;
+        let Some(open) = open else { return Ok(None) };
+        if let Some(name) = open.draft {
+            // It has begun: nothing else may be taken back in its place.
+            return Ok(Some(match blocking(move || drafts.named(&name)).await {
+                Ok(Some(draft)) => match draft.undo_outcome() {
+                    Some(outcome) => outcome.to_string(),
+                    None => self.undo_files(draft, &order).await?,
+                },
+                Ok(None) => texts::undo_failed(&ChangesError::Gone),
+                Err(error) => texts::undo_failed(&error),
+            }));
+        }
         let effect = self.store.read(async move |tx| undos::last(tx, id, None, millis(now)).await).await?;
         let last = blocking(move || drafts.last_kept(Some(&session))).await;
         let files_at = last.as_ref().ok().and_then(|last| last.as_ref()?.kept_at()).map(millis);
@@ -104,7 +116,7 @@ impl Router {
             return self.undo_effect(order, place).await;
         }
         match last {
-            Ok(Some(last)) => self.undo_files(last, &order.principal).await.map(Some),
+            Ok(Some(last)) => self.undo_files(last, &order).await.map(Some),
             Ok(None) => Ok(Some(texts::NOTHING_TO_UNDO.to_owned())),
             Err(error) => Ok(Some(texts::undo_failed(&error))),
         }
@@ -116,21 +128,27 @@ impl Router {
             .store
             .write(async move |tx| {
                 let wish = TakeBackRequest { session, run: None, by: &order.principal, place: &place, now };
-                take_back(tx, &wish).await
+                let begun = take_back(tx, &wish).await?;
+                if begun.is_ok() {
+                    // The run says what comes of it.
+                    follow_ups::remove(tx, order.inbound).await?;
+                }
+                Ok(begun)
             })
             .await?;
         self.lanes.wake(session);
         Ok(begun.err().map(str::to_owned))
     }
 
-    async fn undo_files(&self, last: DraftDir, by: &Principal) -> Result<String, StoreError> {
-        let user = last.user();
+    async fn undo_files(&self, last: DraftDir, order: &CommandOrigin) -> Result<String, StoreError> {
+        let (user, by) = (last.user(), &order.principal);
         // Whoever is not known any more is nobody's to protect but an owner's.
         let role = self.store.read(async |tx| role_of(tx, user).await).await?.unwrap_or(Role::Owner);
         if !by.may_act_for(user, role) {
             return Ok(texts::NOT_YOURS.to_owned());
         }
-        let now = self.clock.now();
+        let (now, inbound, name) = (self.clock.now(), order.inbound, last.name());
+        self.store.write(async move |tx| follow_ups::set_draft(tx, inbound, &name).await).await?;
         Ok(match blocking(move || last.undo(now)).await {
             Ok(undone) => undone.to_string(),
             Err(error) => texts::undo_failed(&error),

@@ -46,7 +46,11 @@ async fn put_chunk(tx: &mut Tx, name: &str, place: usize, bytes: &[u8]) -> Resul
             let from = place * CHUNK;
             let chunk = bytes.get(from..bytes.len().min(from + CHUNK)).unwrap_or_default();
             let put = sqlx::query(PUT).bind(name).bind(i64::try_from(place).unwrap_or(i64::MAX)).bind(chunk);
-            put.execute(connection).await?;
+            put.execute(&mut *connection).await?;
+            if from + CHUNK >= bytes.len() {
+                let rest = sqlx::query("DELETE FROM chunks WHERE name = $1 AND place > $2");
+                rest.bind(name).bind(i64::try_from(place).unwrap_or(i64::MAX)).execute(connection).await?;
+            }
             Ok(())
         }
     }

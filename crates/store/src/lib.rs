@@ -25,6 +25,7 @@ pub mod episodes;
 pub mod error;
 pub mod facts;
 pub mod files;
+pub mod follow_ups;
 pub mod footprint;
 pub mod foreign_databases;
 pub mod forgetting;

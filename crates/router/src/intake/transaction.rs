@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::attachments::ReceivedFile;
 use crate::command::{self, Command, PauseScope};
+use crate::command_follow_ups;
 use crate::command_handlers::{self, CommandContext, FollowUp};
 use crate::intake::IntakeLimits;
 use crate::intake::answers::{WaitState, WaitingRunSnapshot, WaitingRunsQuery, mark_running};
@@ -67,9 +68,9 @@ pub(super) struct IntakeOutcome {
 }
 
 /// What is still to be done, and for which command.
-pub(super) struct FollowUpRequest {
-    pub(super) what: FollowUp,
-    pub(super) order: CommandOrigin,
+pub(crate) struct FollowUpRequest {
+    pub(crate) what: FollowUp,
+    pub(crate) order: CommandOrigin,
 }
 
 impl IntakeOutcome {
@@ -431,6 +432,10 @@ impl IntakeTransaction {
             id: arriving.session.id,
         };
         let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
+        let follow_up = told.follow_up.map(|what| FollowUpRequest { what, order });
+        if let Some(request) = &follow_up {
+            command_follow_ups::note(tx, request, &self.inbound.conversation).await?;
+        }
         Ok(IntakeOutcome {
             lane,
             said,
@@ -440,7 +445,7 @@ impl IntakeTransaction {
             reschedules,
             elsewhere,
             released: told.released,
-            follow_up: told.follow_up.map(|what| FollowUpRequest { what, order }),
+            follow_up,
             ..IntakeOutcome::without_effects(UpdateOutcome::Committed)
         })
     }

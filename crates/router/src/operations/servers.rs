@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::command::LoginRequest;
+use crate::command_follow_ups::{conclude, persist};
 use crate::intake::Router;
 use crate::texts;
-use crate::triggered_runs::say;
 use hob_core::domain::ids::InboundId;
 use hob_core::domain::inbound::Conversation;
+use hob_store::Tx;
 use hob_telemetry::tasks;
 use hob_tools::mcp::tool_table::{ClassChange, ClassError, ServerTools};
 
@@ -27,11 +28,13 @@ impl Router {
                 }
             };
             let text = came.unwrap_or_else(|error| texts::not_logged_in(&server, &error.to_string()));
-            let (text, key, now) = (redactor.redact(&text).into_owned(), format!("login:{message}"), clock.now());
-            match store.write(async move |tx| say(tx, &place, &key, &text, now).await).await {
-                Ok(session) => delivery.wake(session),
-                Err(error) => tracing::warn!(%error, "what came of a login is not said"),
-            }
+            let (text, now) = (redactor.redact(&text).into_owned(), clock.now());
+            let said = async move |tx: &mut Tx| conclude(tx, message, &place, &text, now).await;
+            persist(|| async {
+                store.write(said.clone()).await?.into_iter().for_each(|session| delivery.wake(session));
+                Ok(())
+            })
+            .await;
         });
     }
 

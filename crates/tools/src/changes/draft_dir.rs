@@ -102,6 +102,16 @@ impl DraftDir {
         if let DraftState::Kept { at, .. } = self.record.state { Some(at) } else { None }
     }
 
+    /// What came of taking it back; none: it is not.
+    pub fn undo_outcome(&self) -> Option<&UndoOutcome> {
+        if let DraftState::Undone { outcome, .. } = &self.record.state { outcome.as_ref() } else { None }
+    }
+
+    /// What [`Drafts::named`](super::Drafts::named) finds it by.
+    pub fn name(&self) -> String {
+        self.place.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// What a sandbox lays over the workspace.
     pub fn overlays(&self) -> Vec<Overlay> {
         let overlay = |(root, path): (usize, &PathBuf)| Overlay {

@@ -137,7 +137,7 @@ pub struct KeepOutcome {
 }
 
 /// What came of taking back.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct UndoOutcome {
     /// Whose conversation the change was made in.
     pub session: SessionKey,
@@ -217,6 +217,12 @@ impl Drafts {
     /// A draft of the run; none: it was never opened, or is gone.
     pub fn find(&self, run: RunId, which: &DraftId) -> Result<Option<DraftDir>, ChangesError> {
         self.draft_location(run, which)?.open_existing()
+    }
+
+    /// The draft of this name; none: it is gone.
+    pub fn named(&self, name: &str) -> Result<Option<DraftDir>, ChangesError> {
+        let is_plain = Path::new(name).components().eq([std::path::Component::Normal(name.as_ref())]);
+        if is_plain { self.place(name).open_existing() } else { Ok(None) }
     }
 
     /// Whether there is anything of a draft, whatever its state. One look at a folder's name: the one thing here that needs no

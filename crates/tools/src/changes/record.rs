@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::changes::dir_handles::FileTime;
-use crate::changes::{ChangesError, KeepOutcome, SkippedPath};
+use crate::changes::{ChangesError, KeepOutcome, SkippedPath, UndoOutcome};
 use hob_core::domain::ids::{RunId, SessionKey, UserId};
 use hob_core::domain::text::hex;
 
@@ -54,7 +54,12 @@ pub(super) enum DraftState {
     /// Its manifest is carried out backwards.
     Undoing { at: Timestamp },
     /// It was taken back.
-    Undone { at: Timestamp },
+    Undone {
+        at: Timestamp,
+        /// What came of it; none: it was taken back by a Hob that did not note that.
+        #[serde(default)]
+        outcome: Option<UndoOutcome>,
+    },
 }
 
 /// What is to be done, in this order; folders' modes come last, in the opposite order.

@@ -182,7 +182,7 @@ fn sweep_draft(
             undo::finish(&mut draft, now)?;
             swept.finished += 1;
         }
-        DraftState::Kept { at, .. } | DraftState::Undone { at } if now.duration_since(at) > UNDO_FOR => {
+        DraftState::Kept { at, .. } | DraftState::Undone { at, .. } if now.duration_since(at) > UNDO_FOR => {
             let gone = draft.move_aside()?;
             drop(turn);
             remove::remove(&gone).map_err(io("a change that is too old to be taken back"))?;

@@ -98,8 +98,9 @@ pub(super) fn finish(draft: &mut DraftDir, now: Timestamp) -> Result<UndoOutcome
     let restored = back.restored(&manifest)?;
     record::write(draft.dir(), RESTORED, &restored)?;
     let DraftRecord { session, .. } = draft.record.clone();
-    draft.write_state(DraftState::Undone { at: now })?;
-    Ok(UndoOutcome { session, kept_at: at, changes, left_out })
+    let outcome = UndoOutcome { session, kept_at: at, changes, left_out };
+    draft.write_state(DraftState::Undone { at: now, outcome: Some(outcome.clone()) })?;
+    Ok(outcome)
 }
 
 /// What taking back goes by.

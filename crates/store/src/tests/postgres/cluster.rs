@@ -10,10 +10,9 @@ use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 use sqlx_postgres::{PgConnectOptions, PgConnection};
 
-use crate::Store;
+use crate::{Store, postgres};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/test-postgres");
-const SCHEMA: &str = include_str!("../../../../../migrations/postgres/0001_schema.sql");
 
 /// A running server. It goes on as long as one of these is there.
 pub(crate) struct Cluster {
@@ -62,7 +61,9 @@ impl Cluster {
 
     /// A database that has the schema and is only copied. Whoever needs it first makes it.
     async fn template(&self, root: &mut PgConnection) -> String {
-        let digest = Sha256::digest(SCHEMA.as_bytes());
+        let mut digest = Sha256::new();
+        postgres::MIGRATIONS.iter().for_each(|migration| digest.update(&migration.checksum));
+        let digest = digest.finalize();
         let name = format!("schema_{}", digest[..8].iter().map(|byte| format!("{byte:02x}")).collect::<String>());
         root.execute("SELECT pg_advisory_lock(1)").await.unwrap();
         let is_there = "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)";

@@ -183,12 +183,17 @@ async fn n15_an_upgrade_of_the_database_is_left_to_those_daemons_that_know_it() 
         told.recv().await.unwrap();
         let mut other = connect(&url).await;
         // Whoever is newer than the one that leads changes nothing under it.
-        other.execute("UPDATE _sqlx_migrations SET version = 0").await.unwrap();
-        assert!(matches!(Store::open_url(&url).await, Err(StoreError::Older { found: 0, known: 1 })));
-        other.execute("UPDATE _sqlx_migrations SET version = 9999").await.unwrap();
+        other
+            .execute(
+                "UPDATE _sqlx_migrations SET version = 0 WHERE version = (SELECT max(version) FROM _sqlx_migrations)",
+            )
+            .await
+            .unwrap();
+        assert!(matches!(Store::open_url(&url).await, Err(StoreError::Older { found: 1, known: 2 })));
+        other.execute("UPDATE _sqlx_migrations SET version = 9999 WHERE version = 0").await.unwrap();
         newer.close().await;
         let refused = standing.await.unwrap();
-        assert!(matches!(refused, Err(StoreError::Newer { found: 9999, known: 1 })), "{refused:?}");
+        assert!(matches!(refused, Err(StoreError::Newer { found: 9999, known: 2 })), "{refused:?}");
         let left = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM daemons").fetch_one(&mut other).await.unwrap();
         assert_eq!(left, 0, "it stands in nobody's way");
         other.close().await.unwrap();

@@ -1,0 +1,8 @@
+-- What is still to be done for commands that were taken in. It goes with the words that say what came of it.
+CREATE TABLE follow_ups (
+    inbound_id INTEGER PRIMARY KEY NOT NULL REFERENCES inbound (id) ON DELETE CASCADE,
+    -- What, for whom and where, as JSON.
+    request TEXT NOT NULL,
+    -- Which change of the workspace is being taken back: whoever goes on takes back no other.
+    draft TEXT
+) STRICT;
