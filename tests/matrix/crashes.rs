@@ -90,3 +90,34 @@ async fn f11_what_was_said_while_hob_was_away_is_answered_however_much_it_is() {
     assert_eq!(ada.by_hob(&room), ["First.", "Second."]);
     world.hob.nothing_refused();
 }
+
+/// A homeserver may let tokens run out: while Hob is at work, while it is away, and while it renews one.
+#[tokio::test]
+async fn f11_a_token_that_has_run_out_is_renewed_for_the_same_device_at_work_and_at_a_start() {
+    let mut world = World::new("[delivery]\nreactions = false\nstream = false").await;
+    world.start().await;
+    let mut ada = world.person("ada").await;
+    let room = ada.dm().await;
+    let device = std::fs::read_to_string(world.hob.path("data/logins/matrix-default.json")).unwrap();
+    let device = serde_json::from_str::<Value>(&device).unwrap()["device"].clone();
+    for (number, is_away) in [(1, false), (2, true)] {
+        if is_away {
+            world.hob.crash().await;
+        }
+        world.proxy.let_token_run_out();
+        if is_away {
+            // Nor does it matter that the answer to the first login is lost.
+            world.proxy.lose("/login");
+            world.hob.start().await;
+            world.proxy.lost().await;
+            world.hob.crash().await;
+            world.start().await;
+        }
+        world.hob.model.reply(Reply::text(&format!("Answer {number}.")));
+        ada.says(&room, "are you there?").await;
+        ada.hears(&room, &format!("Answer {number}.")).await;
+    }
+    let now = std::fs::read_to_string(world.hob.path("data/logins/matrix-default.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&now).unwrap()["device"], device);
+    world.hob.nothing_refused();
+}

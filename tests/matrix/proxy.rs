@@ -20,6 +20,8 @@ struct Orders {
     syncs: Vec<Option<String>>,
     /// The next sync begins here, whatever it asks for.
     rewind: Option<Option<String>>,
+    /// Whoever asks is to log in again first.
+    has_run_out: bool,
 }
 
 /// The proxy.
@@ -64,6 +66,11 @@ impl Proxy {
     /// Waits until it was.
     pub(super) async fn lost(&self) {
         self.until("lost answer", |orders| orders.lose.is_none()).await;
+    }
+
+    /// The token has run out; the device is still there.
+    pub(super) fn let_token_run_out(&self) {
+        self.orders(|orders| orders.has_run_out = true);
     }
 
     /// How many syncs were asked so far.
@@ -116,6 +123,16 @@ async fn forward(State(shared): State<Arc<Shared>>, request: Request) -> Respons
             let since = since(&address);
             orders.syncs.push(since);
         }
+        let is_login = address.path().ends_with("/login");
+        if orders.has_run_out && !is_login && parts.headers.contains_key("authorization") {
+            let told = r#"{"errcode": "M_UNKNOWN_TOKEN", "error": "Access token has expired", "soft_logout": true}"#;
+            return Response::builder()
+                .status(401)
+                .header("content-type", "application/json")
+                .body(Body::from(told))
+                .unwrap();
+        }
+        orders.has_run_out &= !(parts.method == "POST" && is_login);
         let is_lost = orders.lose.is_some_and(|lose| address.path().contains(lose));
         (is_lost, address)
     };

@@ -50,6 +50,11 @@ impl CallError {
         }
     }
 
+    /// Does the server want this device to log in once more, and nothing else?
+    pub(super) fn is_soft_logout(&self) -> bool {
+        matches!(self, Self::Refused { code, body, .. } if code == "M_UNKNOWN_TOKEN" && body["soft_logout"] == true)
+    }
+
     /// How long is to be waited, where it said so.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {

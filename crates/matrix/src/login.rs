@@ -100,7 +100,9 @@ impl Login {
         let (homeserver, user) = (settings.homeserver.to_string(), settings.user.clone());
         let login = match Self::read(settings).await? {
             Some(login) if login.homeserver == homeserver && login.user == user => return Ok(login),
-            Some(Self { user, homeserver, access_token: Some(_), .. }) => {
+            Some(
+                Self { user, homeserver, access_token: Some(_), .. } | Self { user, homeserver, has_keys: true, .. },
+            ) => {
                 return Err(LoginError::Another { user, homeserver });
             }
             // No server has let it in: the name or the address was mistyped. The keys of one account are not another's.
@@ -146,16 +148,24 @@ impl Login {
             answer => answer?,
         };
         let token = answer["access_token"].as_str().unwrap_or_default().to_owned();
-        self.access_token = Some(token.clone());
-        self.keep(settings).await?;
-        api.set_token(Secret::new(token));
-        Ok(())
+        api.set_token(Secret::new(token.clone()));
+        self.access_token = Some(token);
+        self.keep(settings).await
     }
 
-    /// The server wants this device to log in anew.
+    /// The server wants this device to log in anew. What it took back is forgotten first: whoever is killed in between begins with nothing.
     pub(super) async fn renew(&mut self, settings: &Settings, api: &Api) -> Result<(), LoginError> {
         self.access_token = None;
+        self.keep(settings).await?;
         self.authorize(settings, api).await
+    }
+
+    /// The same of the login that is kept, where none is at work.
+    pub(super) async fn forget_token(settings: &Settings) -> Result<(), LoginError> {
+        match Self::read(settings).await? {
+            Some(login) => Self { access_token: None, ..login }.keep(settings).await,
+            None => Ok(()),
+        }
     }
 
     /// The account's cross-signing keys are this device's.

@@ -46,12 +46,20 @@ impl From<CallError> for SessionError {
 }
 
 impl SessionError {
+    /// What the homeserver said, where it said something.
+    pub(super) fn call(&self) -> Option<&CallError> {
+        match self {
+            Self::Login(LoginError::Call(error)) | Self::Machine(MachineError::Call(error)) => Some(error),
+            Self::Login(_) | Self::Machine(_) | Self::Keys(_) | Self::User(_) | Self::KeysGone(_) => None,
+        }
+    }
+
     /// Can only whoever runs Hob mend it?
     pub(super) fn is_lasting(&self) -> bool {
+        if let Some(error) = self.call() {
+            return matches!(error.code(), Some("M_USER_DEACTIVATED" | "M_UNKNOWN_TOKEN" | "M_FORBIDDEN"));
+        }
         match self {
-            Self::Login(LoginError::Call(error)) | Self::Machine(MachineError::Call(error)) => {
-                matches!(error.code(), Some("M_USER_DEACTIVATED" | "M_UNKNOWN_TOKEN" | "M_FORBIDDEN"))
-            }
             Self::Machine(_) | Self::Keys(KeyStoreError::Busy) => false,
             Self::Login(_) | Self::Keys(_) | Self::User(_) | Self::KeysGone(_) => true,
         }

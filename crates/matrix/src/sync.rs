@@ -14,6 +14,7 @@ use crate::Matrix;
 use crate::call::CallError;
 use crate::convert::{self, Place, text};
 use crate::key_store::{KeyStoreError, Kind};
+use crate::login::Login;
 use crate::machine::{MachineError, Opened, changes, reading};
 use crate::rooms::Room;
 use crate::session::{Session, SessionError};
@@ -51,13 +52,9 @@ impl SyncError {
     fn call(&self) -> Option<&CallError> {
         match self {
             Self::Machine(MachineError::Call(error)) => Some(error),
-            Self::Session(_) | Self::Machine(_) | Self::Keys(_) | Self::Intake(_) => None,
+            Self::Session(error) => error.call(),
+            Self::Machine(_) | Self::Keys(_) | Self::Intake(_) => None,
         }
-    }
-
-    /// Does the server want this device to log in once more, and nothing else?
-    fn is_soft_logout(&self) -> bool {
-        matches!(self.call(), Some(CallError::Refused { code, body, .. }) if code == "M_UNKNOWN_TOKEN" && body["soft_logout"] == true)
     }
 
     fn is_lasting(&self) -> bool {
@@ -122,7 +119,7 @@ impl Listener<'_> {
         let mut wait = Duration::ZERO;
         loop {
             match Box::pin(self.turn(&session, wait)).await {
-                Err(error) if error.is_soft_logout() => {
+                Err(error) if error.call().is_some_and(CallError::is_soft_logout) => {
                     let renewed = session.login.lock().await.renew(settings, &session.api).await;
                     renewed.map_err(SessionError::from)?;
                 }
@@ -143,7 +140,15 @@ impl Listener<'_> {
             return Ok(session);
         }
         let Matrix { settings, http, rng, .. } = self.matrix;
-        let session = Arc::new(Box::pin(Session::open(settings, http.clone(), &**rng)).await?);
+        let session = match Box::pin(Session::open(settings, http.clone(), &**rng)).await {
+            // Its token ran out while Hob was away; the device is still there.
+            Err(error) if error.call().is_some_and(CallError::is_soft_logout) => {
+                Login::forget_token(settings).await.map_err(SessionError::from)?;
+                Box::pin(Session::open(settings, http.clone(), &**rng)).await?
+            }
+            opened => opened?,
+        };
+        let session = Arc::new(session);
         *lock(&self.matrix.session) = Some(Arc::clone(&session));
         Ok(session)
     }

@@ -177,7 +177,7 @@ impl Connection {
                 tokens.gone.cancel();
                 let config = address(url, bearer.as_ref(), headers)?;
                 let client = hob_http::client(CONNECT).map_err(|error| McpError::Lost(error.to_string()))?;
-                let known = login::client_with_token(settings, &place.data_dir, &client).await;
+                let known = login::client_with_token(settings, &place.data_dir, &place.tracker, &client).await;
                 match known.map_err(|error| McpError::Lost(error.to_string()))? {
                     Some(known) => {
                         let transport = StreamableHttpClientTransport::with_client(known, config);

@@ -11,6 +11,7 @@ mod guarded;
 pub(super) mod stored;
 #[cfg(test)]
 mod tests;
+mod token_client;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -23,12 +24,14 @@ use rmcp::transport::auth::{
 };
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::Value;
+use tokio_util::task::TaskTracker;
 use url::{Host, Url};
 
 use crate::mcp::error::McpError;
 use crate::mcp::excerpt;
 use crate::mcp::login::guarded::GuardedClient;
 use crate::mcp::login::stored::{Issued, LoginFile, LoginStore};
+use crate::mcp::login::token_client::TokenClient;
 use crate::mcp::settings::{LoginSettings, ServerTransport, Settings};
 use crate::net::EgressGuard;
 use crate::net::resolve::SystemResolver;
@@ -185,8 +188,9 @@ pub(super) fn store(settings: &Settings, data_dir: &Path) -> Option<LoginStore> 
 pub(super) async fn client_with_token(
     settings: &Settings,
     data_dir: &Path,
+    tracker: &TaskTracker,
     plain: &reqwest::Client,
-) -> Result<Option<AuthClient<reqwest::Client>>, LoginError> {
+) -> Result<Option<TokenClient>, LoginError> {
     let Ok((url, login)) = address(settings) else { return Ok(None) };
     let store = LoginStore::new(data_dir, &settings.name, url);
     let issued = store.read()?.and_then(|file| file.issued).filter(|issued| issued.credentials.is_some());
@@ -199,7 +203,7 @@ pub(super) async fn client_with_token(
     let known = issued.client_secret.into_iter().fold(known, OAuthClientConfig::with_client_secret);
     manager.configure_client(known).map_err(unavailable)?;
     manager.set_credential_store(store);
-    Ok(Some(AuthClient::new(plain.clone(), manager)))
+    Ok(Some(TokenClient::new(AuthClient::new(plain.clone(), manager), tracker.clone())))
 }
 
 /// What a server said when it asked for a login; none: it is something else that has failed.

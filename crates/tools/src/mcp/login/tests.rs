@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use super::*;
 use crate::mcp::tests::{Harness, at, program};
@@ -25,14 +26,18 @@ struct World {
     lies: BTreeMap<&'static str, Value>,
     /// The refresh token that holds.
     refresh: String,
-    /// How many access tokens were issued. All of them hold.
+    /// How many access tokens were issued. All of them hold …
     issued: usize,
+    /// … but for this one, and those before it.
+    taken_back: usize,
     /// Seconds that they hold.
     expires_in: u64,
     /// The tool wants this scope.
     wants: Option<&'static str>,
     /// What was heard: who, where, the header, and the body.
     heard: Vec<String>,
+    /// The next tokens are issued, and come when this is told: it says when they are.
+    holds: Option<(Arc<Notify>, Arc<Notify>)>,
 }
 
 type Shared = Arc<Mutex<World>>;
@@ -73,7 +78,8 @@ fn tokens(world: &mut World, form: &BTreeMap<String, String>) -> Response {
 fn mcp(world: &World, headers: &HeaderMap, body: &Bytes) -> Response {
     let shown = headers.get("authorization").map(|shown| shown.to_str().unwrap().to_owned());
     let token = shown.as_deref().and_then(|shown| shown.strip_prefix("Bearer access-token-"));
-    if token.is_none_or(|number| number.parse::<usize>().unwrap() > world.issued) {
+    let holds = world.taken_back + 1..=world.issued;
+    if token.is_none_or(|number| !holds.contains(&number.parse::<usize>().unwrap())) {
         return unauthorized(world);
     }
     let Ok(message) = serde_json::from_slice::<Value>(body) else {
@@ -103,23 +109,38 @@ async fn answer(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let mut world = world.lock().unwrap();
+    let (answer, holds) = answered(who, &mut world.lock().unwrap(), &uri, &headers, &body);
+    if let Some((issued, tell)) = holds {
+        issued.notify_one();
+        tell.notified().await;
+    }
+    answer
+}
+
+type Holds = Option<(Arc<Notify>, Arc<Notify>)>;
+
+fn answered(who: &str, world: &mut World, uri: &Uri, headers: &HeaderMap, body: &Bytes) -> (Response, Holds) {
+    let holds = if uri.path() == "/token" { world.holds.take() } else { None };
+    (response(who, world, uri, headers, body), holds)
+}
+
+fn response(who: &str, world: &mut World, uri: &Uri, headers: &HeaderMap, body: &Bytes) -> Response {
     let shown = headers.get("authorization").map_or("", |shown| shown.to_str().unwrap());
-    let heard = format!("{who} {uri} {shown} {}", String::from_utf8_lossy(&body));
+    let heard = format!("{who} {uri} {shown} {}", String::from_utf8_lossy(body));
     world.heard.push(heard);
     let (server, issuer) = (world.server.clone(), world.issuer.clone());
     if let Some(to) = world.lies.get("redirect").filter(|_| uri.path() == "/token" || uri.path() == "/moved") {
         return (StatusCode::TEMPORARY_REDIRECT, [("location", to.as_str().unwrap().to_owned())]).into_response();
     }
     match (who, uri.path()) {
-        ("server", "/mcp") => mcp(&world, &headers, &body),
+        ("server", "/mcp") => mcp(world, headers, body),
         ("server", "/.well-known/oauth-protected-resource/mcp") => document(
-            &world,
+            world,
             "resource",
             json!({ "resource": format!("{server}/mcp"), "authorization_servers": [issuer] }),
         ),
         ("issuer", "/.well-known/oauth-authorization-server") => document(
-            &world,
+            world,
             "issuer",
             json!({ "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"),
                 "token_endpoint": format!("{issuer}/token"), "registration_endpoint": format!("{issuer}/register"),
@@ -129,7 +150,7 @@ async fn answer(
             Json(json!({ "client_id": "hob-1", "client_secret": "client-secret-1", "redirect_uris": [NOWHERE] }))
                 .into_response()
         }
-        ("issuer", "/token") => tokens(&mut world, &url::form_urlencoded::parse(&body).into_owned().collect()),
+        ("issuer", "/token") => tokens(world, &url::form_urlencoded::parse(body).into_owned().collect()),
         ("attacker", "/.well-known/oauth-authorization-server") => {
             let own = &world.attacker;
             Json(json!({ "issuer": own, "authorization_endpoint": format!("{own}/authorize"),
@@ -222,7 +243,7 @@ async fn a_server_that_asks_for_a_login_is_called_after_it_and_hears_nothing_bef
     // Whatever else the name is given to is another server.
     let other = Settings { way: at("http://127.0.0.1:1/mcp"), ..settings(&world) };
     let plain = reqwest_client();
-    assert!(client_with_token(&other, harness.dir.path(), &plain).await.unwrap().is_none());
+    assert!(client_with_token(&other, harness.dir.path(), &TaskTracker::new(), &plain).await.unwrap().is_none());
     assert!(forget(&settings(&world), harness.dir.path()).unwrap());
     harness.stopped().await;
 }
@@ -257,6 +278,39 @@ async fn tokens_are_renewed_by_one_party_at_a_time_and_kept_before_they_are_used
     assert_eq!(harness.line(), "mcp s: needs a login: hob mcp login s, 1 tool");
     harness.stopped().await;
     beside.stopped().await;
+}
+
+/// Whoever waits may leave at any moment, and the issuer has taken the former refresh token back by then.
+#[tokio::test]
+async fn tokens_whose_call_was_given_up_are_kept_all_the_same() {
+    let world = world().await;
+    world.lock().unwrap().expires_in = 1;
+    let harness = logged_in(&world).await;
+    let (issued, tell) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.lock().unwrap().holds = Some((Arc::clone(&issued), Arc::clone(&tell)));
+    tokio::select! {
+        said = harness.says("s__dig", json!({})) => panic!("it waits: {said}"),
+        () = issued.notified() => {}
+    }
+    tell.notify_one();
+    assert!(harness.says("s__dig", json!({})).await.contains("You showed Bearer"));
+    // Nor does it matter whether the token has run out, or the server takes it no more.
+    world.lock().unwrap().expires_in = 3_600;
+    harness.says("s__dig", json!({})).await;
+    let (issued, tell) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    {
+        let mut world = world.lock().unwrap();
+        (world.holds, world.taken_back) = (Some((Arc::clone(&issued), Arc::clone(&tell))), world.issued);
+    }
+    tokio::select! {
+        said = harness.says("s__dig", json!({})) => panic!("it waits: {said}"),
+        () = issued.notified() => {}
+    }
+    tell.notify_one();
+    assert!(harness.says("s__dig", json!({})).await.contains("You showed Bearer"));
+    let kept = std::fs::read_to_string(harness.dir.path().join("logins/mcp-s.json")).unwrap();
+    assert!(kept.contains(&format!("\"{}\"", world.lock().unwrap().refresh)));
+    harness.stopped().await;
 }
 
 #[tokio::test]
