@@ -1,5 +1,7 @@
 //! One connection to the gateway: what comes is put in line at once, and each heartbeat must come back.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use serenity::builder::{CreateInteractionResponse, CreateInteractionResponseMessage};
 use serenity::model::gateway::GatewayIntents;
@@ -24,6 +26,9 @@ const INTENTS: GatewayIntents = GatewayIntents::GUILDS
 /// The answer to a command where Hob may not write.
 const UNSEEN: &str = "Hob has heard this, but it may not write here, so its answer will not show. Give its role *View \
                       Channel* and *Send Messages* here (in a thread: *Send Messages in Threads*).";
+
+/// So long a press may take to be stored before Discord is told that it was heard. After three seconds it says that nobody did.
+const ACCEPTED_WITHIN: Duration = Duration::from_secs(2);
 
 /// The codes of the gateway's frames.
 mod op {
@@ -65,6 +70,8 @@ pub(super) struct Dispatch {
     pub(super) frame: Frame,
     /// Tells when a command's deferred answer stands.
     pub(super) deferred: Option<oneshot::Receiver<()>>,
+    /// Told when it was taken in: whoever pressed something waits for that.
+    pub(super) accepted: Option<oneshot::Sender<()>>,
 }
 
 /// A connection that is listened to.
@@ -74,7 +81,7 @@ pub(super) struct GatewayConnection<'a> {
     socket: Socket,
     line: mpsc::Sender<Dispatch>,
     /// The heartbeat; none before Discord said how often.
-    every: Option<std::time::Duration>,
+    every: Option<Duration>,
     next_beat: Instant,
     acknowledged: bool,
     ready_by: Instant,
@@ -165,7 +172,7 @@ impl<'a> GatewayConnection<'a> {
         let Some(Hello { heartbeat_interval }) = frame.data() else {
             return Err(ConnectionEnd::Resume("the gateway's greeting cannot be read".to_owned()));
         };
-        let every = std::time::Duration::from_millis(heartbeat_interval.max(1));
+        let every = Duration::from_millis(heartbeat_interval.max(1));
         self.every = Some(every);
         // The first one at any time, lest all bots beat at once after an outage.
         self.next_beat = Instant::now() + every.mul_f64(self.discord.rng.fraction());
@@ -218,15 +225,17 @@ impl<'a> GatewayConnection<'a> {
             }
             _ => {}
         }
-        let deferred = if event == "INTERACTION_CREATE" { self.defer(&frame) } else { None };
-        let dispatch = Dispatch { seq, event, frame, deferred };
+        let (accepted, is_accepted) = oneshot::channel();
+        let deferred = if event == "INTERACTION_CREATE" { self.defer(&frame, is_accepted) } else { None };
+        let dispatch = Dispatch { seq, event, frame, deferred, accepted: Some(accepted) };
         self.line.try_send(dispatch).map_err(|_full| {
             ConnectionEnd::Resume("more came than can be stored; it is fetched again from where it stands".to_owned())
         })
     }
 
-    /// Tells Discord within its three seconds that the answer takes longer, however many events are in line.
-    fn defer(&self, frame: &Frame) -> Option<oneshot::Receiver<()>> {
+    /// Tells Discord within its three seconds that the answer takes longer, however many events are in line. A press looks done to whoever
+    /// pressed once that is told: so where there is time it is stored first.
+    fn defer(&self, frame: &Frame, is_accepted: oneshot::Receiver<()>) -> Option<oneshot::Receiver<()>> {
         let interaction: Interaction = frame.data().filter(is_supported)?;
         let own = CreateInteractionResponseMessage::new().ephemeral(true);
         let may_answer = can_answer(&interaction);
@@ -238,7 +247,11 @@ impl<'a> GatewayConnection<'a> {
         };
         let (done, deferred) = oneshot::channel();
         let api = self.discord.api.clone();
+        let is_press = !is_command(&interaction);
         self.discord.spawn(async move {
+            if is_press && !until_accepted(is_accepted).await {
+                return;
+            }
             let id = interaction.id.to_string();
             let path = ["interactions", &id, &interaction.token, "callback"];
             let request = || Request::new(reqwest::Method::POST, path).open().json(&response);
@@ -258,6 +271,39 @@ impl<'a> GatewayConnection<'a> {
     }
 }
 
+/// Waits until it was taken in or passed over, as long as Discord may be kept waiting. False: it will not be, as Hob ends, or it comes again.
+async fn until_accepted(is_accepted: oneshot::Receiver<()>) -> bool {
+    match tokio::time::timeout(ACCEPTED_WITHIN, is_accepted).await {
+        Ok(accepted) => accepted.is_ok(),
+        Err(_elapsed) => {
+            debug!(channel = "discord", "a press is acknowledged before it is stored");
+            true
+        }
+    }
+}
+
 async fn answer(api: &Api, request: Result<Request<'_>, CallError>) -> Result<(), CallError> {
     api.call(request?).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_press_is_acknowledged_when_it_is_stored_and_not_later_than_discord_waits() {
+        let begun = Instant::now();
+        let (accepted, is_accepted) = oneshot::channel();
+        let (is_told, ()) = tokio::join!(until_accepted(is_accepted), async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            accepted.send(()).unwrap();
+        });
+        assert_eq!((is_told, begun.elapsed()), (true, Duration::from_millis(500)));
+        let (lost, is_accepted) = oneshot::channel();
+        drop(lost);
+        assert!(!until_accepted(is_accepted).await);
+        let (_never, is_accepted) = oneshot::channel();
+        assert!(until_accepted(is_accepted).await);
+        assert_eq!(begun.elapsed(), Duration::from_millis(500) + ACCEPTED_WITHIN);
+    }
 }

@@ -117,7 +117,13 @@ impl<'a> Submitter<'a> {
             "MESSAGE_DELETE_BULK" => self.deleted_at_once(frame).await,
             "INTERACTION_CREATE" => {
                 let deferred = &mut dispatch.deferred;
-                self.interaction(&dispatch.frame, deferred).await
+                let handed_in = self.interaction(&dispatch.frame, deferred).await;
+                if handed_in.is_ok()
+                    && let Some(Err(())) = dispatch.accepted.take().map(|accepted| accepted.send(()))
+                {
+                    debug!(channel = "discord", "nobody waits for a press to be stored");
+                }
+                handed_in
             }
             _ => Ok(()),
         }

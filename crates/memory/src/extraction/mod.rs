@@ -16,6 +16,7 @@ pub(crate) mod restricted;
 mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -62,6 +63,10 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
 }
 
+/// How long is waited before a database is tried again that could not keep an answer.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How often it is tried.
+const FINISH_TRIES_MAX: u32 = 60;
 /// For so long nothing is said before a conversation is over.
 pub const IDLE: SignedDuration = SignedDuration::from_mins(30);
 /// So long after a scope's first change its facts are looked through.
@@ -209,7 +214,19 @@ impl Extractor {
         let waits = matches!(verdict, Verdict::Later);
         let (through, at) = (stretch.through, clock.now());
         let finish = Arc::new(FinishCall { call, end, episode: id, from, through, verdict, at });
-        let kept = store.write(async move |tx| finish.run(tx).await).await?;
+        // It is paid for.
+        let mut tries = 0;
+        let kept = loop {
+            let finish = Arc::clone(&finish);
+            tries += 1;
+            match store.write(async move |tx| finish.run(tx).await).await {
+                Err(error) if error.is_passing() && tries < FINISH_TRIES_MAX => {
+                    tracing::warn!(episode = %id, %error, "what was drawn from a conversation is not kept yet; trying again");
+                    tokio::time::sleep(AGAIN_AFTER).await;
+                }
+                kept => break kept?,
+            }
+        };
         pass.count(&kept);
         Ok(if waits { ExcerptProgress::Wait } else { ExcerptProgress::On })
     }
