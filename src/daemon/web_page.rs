@@ -125,7 +125,12 @@ pub(super) fn page_channel(blueprint: &Blueprint, listener: Option<&TcpListener>
 pub(super) fn address(listener: &TcpListener, page: Option<&Arc<PageChannel>>, config: &Config) -> Option<String> {
     page?;
     let public = config.server.public().map(|url| url.to_string().trim_end_matches('/').to_owned());
-    public.or_else(|| listener.local_addr().ok().map(|listens| format!("http://{listens}")))
+    public.or_else(|| listener.local_addr().ok().map(|listens| format!("http://{}", own_name(listens))))
+}
+
+/// How this machine calls what listens there. Nobody is at the address that stands for all.
+fn own_name(listens: SocketAddr) -> String {
+    if listens.ip().is_unspecified() { format!("localhost:{}", listens.port()) } else { listens.to_string() }
 }
 
 /// Who answers at the port.
@@ -234,6 +239,15 @@ fn operations_context(blueprint: &Blueprint, current: CurrentConfig) -> Operatio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn n8_a_link_names_an_address_at_which_the_page_answers() {
+        for (listens, expected) in
+            [("0.0.0.0:8787", "localhost:8787"), ("[::]:80", "localhost:80"), ("10.0.0.5:8787", "10.0.0.5:8787")]
+        {
+            assert_eq!(own_name(listens.parse().unwrap()), expected);
+        }
+    }
 
     #[tokio::test]
     async fn n8_it_listens_where_the_machine_is_not_yet() {

@@ -44,6 +44,8 @@ async fn n15_a_conversation_goes_on_at_another_daemon_after_a_kill_and_after_a_s
     let data = |home: &TempDir| home.path().join("data").display().to_string();
     assert!(status.contains(&format!("{} (0.1.0) leads", data(&other.home))), "{status}");
     assert!(status.contains(&format!("{} (0.1.0) stands by", data(&hob.home))), "{status}");
+    let folder = other.home.path().join("data/workspace").canonicalize().unwrap();
+    assert!(status.contains(&format!("\nworkspace: {} on the machine that leads", folder.display())), "{status}");
     let drained = hob_command(other.home.path(), &["drain"]).output().await.unwrap();
     let drained = String::from_utf8(drained.stdout).unwrap();
     assert!(drained.ends_with(&format!("{} leads\n", data(&hob.home))), "{drained}");

@@ -65,6 +65,7 @@ struct HouseholdUsage {
     spent: SpendTotals,
     /// Where several share a database.
     daemons: Vec<RunningDaemon>,
+    workspace: Option<String>,
 }
 
 impl HouseholdUsage {
@@ -84,6 +85,7 @@ impl HouseholdUsage {
             caps,
             spent: spend::since(tx, millis(day_ago), None).await?,
             daemons: daemons::list(tx).await?,
+            workspace: context.services.drafts.workspace().map(|folder| folder.display().to_string()),
         }))
     }
 }
@@ -162,6 +164,10 @@ fn shown(status: &StatusReport) -> String {
         lines.push(tokens(&house.spent));
         let daemons: Vec<String> = house.daemons.iter().map(daemon).collect();
         lines.extend(some_of("daemon: ", "daemons", &daemons));
+        // A folder is no machine's but its own unless they share it.
+        lines.extend(house.workspace.iter().filter(|_| daemons.len() > 1).map(|folder| {
+            format!("workspace: {folder} on the machine that leads; the others need the same folder (docs/several.md)")
+        }));
     }
     lines.extend(status.standing.iter().cloned());
     lines.extend(channels(&status.channels));
@@ -406,6 +412,7 @@ mod tests {
                         is_alike,
                     })
                     .to_vec(),
+                workspace: Some("/srv/hob".to_owned()),
             }),
             standing: vec![
                 "your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned(),
@@ -447,6 +454,7 @@ mod tests {
         last 24 h: 3 model calls, 1200 tokens in (50 % from cache), 80 out, $0.00 and 2 calls of unknown price
         daemon: kitchen:/data (0.1.0) leads
         daemon: cellar:/data (0.1.0) stands by, and its config says something else about people or channels
+        workspace: /srv/hob on the machine that leads; the others need the same folder (docs/several.md)
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         telegram (work): not connected: 401 Unauthorized; last heard 1 s ago; no message yet; last sent 10 s ago
         email (office): deaf: nothing has come back in time; last heard 1 s ago; no message yet; last sent 10 s ago

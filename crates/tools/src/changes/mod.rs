@@ -205,6 +205,11 @@ impl Drafts {
         Self { dir: data_dir.join(DRAFTS), roots: roots.into() }
     }
 
+    /// The folder that people's work is in.
+    pub fn workspace(&self) -> Option<&Path> {
+        self.roots.first().map(PathBuf::as_path)
+    }
+
     /// Opens a draft of the run; makes it if there is none.
     ///
     /// # Errors
