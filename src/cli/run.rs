@@ -166,7 +166,7 @@ async fn start_daemon(mut base: CliContext, signals: &mut Signals) -> anyhow::Re
 /// As [`Daemon::start`]; systemd waits while the database is opened. While another daemon works with it, this one stands by, and hands on
 /// what it is asked. None: it was told to stop meanwhile.
 async fn start(blueprint: Blueprint, signals: &mut Signals) -> Result<Option<Daemon>, StartError> {
-    let Some(opened) = open(&blueprint, signals).await? else { return Ok(None) };
+    let Some(opened) = Box::pin(open(&blueprint, signals)).await? else { return Ok(None) };
     Ok(Some(Box::pin(Daemon::begin(blueprint, opened)).await?))
 }
 

@@ -1,5 +1,7 @@
-//! What is still to be done for commands that were taken in. It is noted with the command, and goes with the words that say what came of
-//! it: whoever is killed in between goes on with it at the next start.
+//! What is still to be done for commands that were taken in.
+//!
+//! It is noted with the command, and goes with the words that say what came of it: whoever is killed in between finds it at the next
+//! start.
 
 use crate::error::StoreError;
 use crate::{Tx, sql};
