@@ -364,3 +364,52 @@ pub(super) async fn wait_for_config_change(current: &mut CurrentConfig) {
 pub(super) async fn sleep_unless_stopped(wait: Duration, stop: &CancellationToken) -> bool {
     tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+    use hob_core::domain::origin::Taint;
+
+    #[tokio::test]
+    async fn e14_a_list_of_a_heartbeat_that_tools_can_write_is_no_owners_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for folder in ["work", "own"] {
+            std::fs::create_dir(at(folder)).unwrap();
+            std::fs::write(at(folder).join("list.md"), "- the oven").unwrap();
+        }
+        symlink(at("work"), at("named")).unwrap();
+        symlink(at("own/list.md"), at("work/link.md")).unwrap();
+        symlink(at("work/list.md"), at("own/link.md")).unwrap();
+        let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
+        let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
+        let tainted = async |folder: &str, list: &str| {
+            let list = HeartbeatList { path: at(list), written_by_tools: vec![at(folder)] };
+            let heartbeat = Heartbeat {
+                every_secs: 60,
+                prompt: "Look.".to_owned(),
+                conversation: conversation.clone(),
+                owner: "7".to_owned(),
+                list: Some(list),
+                taint: Taint::default(),
+            };
+            let told = with_list(&heartbeat).await.unwrap();
+            assert_eq!(told.prompt, "Look.\n\n- the oven");
+            told.taint != Taint::default()
+        };
+        assert!(!tainted("work", "own/list.md").await);
+        for (folder, list) in [
+            ("work", "work/list.md"),
+            ("named", "work/list.md"),
+            ("work", "named/list.md"),
+            ("named", "named/link.md"),
+            ("work", "work/link.md"),
+            ("work", "own/link.md"),
+        ] {
+            assert!(tainted(folder, list).await, "{list} in {folder}");
+        }
+    }
+}

@@ -265,6 +265,12 @@ async fn n15_what_one_daemon_keeps_another_reads() {
     assert_eq!(theirs.read(&kept.hash, kept.bytes).await.unwrap(), picture);
     std::fs::remove_file(theirs.path(&kept.hash)).unwrap();
     assert!(theirs.locate(&kept.hash).await.is_file());
+    // What is written again has no end of what was longer before it.
+    for bytes in [vec![1; 700_000], vec![2; 300_000], vec![3; 10]] {
+        chunks::put(&store, "result:1/1.0", bytes.clone()).await.unwrap();
+        assert_eq!(store.read(async |tx| chunks::get(tx, "result:1/1.0").await).await.unwrap(), Some(bytes));
+    }
+    store.write(async |tx| chunks::drop_all(tx, &["result:1/1.0".to_owned()]).await).await.unwrap();
     // They go with a copy of the state, to where one daemon is.
     let (path, third) = (there.path().join("hob.db"), tempfile::tempdir().unwrap());
     server_to_file(&StatePlace::Server(Secret::new(url.clone())), &path).await.unwrap();
